@@ -38,7 +38,7 @@ def programs_folder() -> Path:
 
 
 def program(name: str) -> Path:
-    """One of our native programs on this host. Errors: MissingError where it was not built."""
+    """Path of a native program of aferir on this host. Errors: MissingError if it was not built."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     path = Path(chosen) / name if chosen else installed(f"kernels/{name}")
     if path is None or not path.is_file():

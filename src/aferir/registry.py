@@ -87,7 +87,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def by_kind(kind: str, progress: Progress = silent) -> Environment:
-    """Return the environment of that kind; `progress` is told in words what takes long."""
+    """Return the environment of that kind; it passes messages about long steps to `progress`."""
     return kinds()[kind].make(context(progress))
 
 

@@ -1,4 +1,4 @@
-"""Applies an aggregate such that nobody is locked out: unless confirmed in time, it is undone.
+"""Applies an aggregate, and undoes it unless it is confirmed in time, so that nobody is locked out.
 
 A guard, a separate process that outlives the terminal, journals the undo commands before anything
 is changed. It waits for a confirmation. If none comes, because the connection through which the

@@ -28,7 +28,7 @@ _ENOUGH = 0.98
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """One way to run balance-rr."""
+    """Settings with which the search runs balance-rr."""
 
     name: str
     method: Bonding

@@ -23,7 +23,7 @@ class Allocation(Protocol):
 
 
 class Allocator(msgspec.Struct, frozen=True):
-    """One batch system."""
+    """A batch system, as the functions that allocate its machines and clean up after a kill."""
 
     name: str
     """Name before the colon of `host = "slurm:4"`, and kind of its journal entries."""

@@ -194,7 +194,7 @@ def _image(driver: Any, wanted: str) -> NodeImage:
 
 
 def _connect_ec2() -> NodeDriver:
-    """A driver for any region: the library only knows regions up to its release."""
+    """Return a driver for any region; the library's own list ends at its release."""
     key = credentials.ec2()
     make: Any = get_driver("ec2")
     known = key.region in make.list_regions()

@@ -167,7 +167,7 @@ class OpenNebula:
 
 
 class _NotThereError(CloudError):
-    """OpenNebula knows no machine of that number."""
+    """OpenNebula has no machine with the requested ID."""
 
 
 class _Carrier(xmlrpc.client.Transport):

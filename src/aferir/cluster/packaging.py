@@ -175,7 +175,7 @@ def _package(state: State, images: dict[Path, int]) -> ovf.Package:
 
 
 def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> Description:
-    """The description, with containers if guests cannot run here and were not asked for."""
+    """Return the description, changed to containers if guests cannot run and were not requested."""
     if not manager.backend(asked).own_kernel or kind is not None:
         return asked
     try:

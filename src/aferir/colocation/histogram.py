@@ -95,7 +95,7 @@ class Histogram:
         return Latency(quantile_s=values[1], low_s=values[0], high_s=values[2], n=self._total)
 
     def quantile(self, share: float, confidence: float = 0.95) -> Latency | None:
-        """The same for a report: None if there are too few latencies for an interval."""
+        """Quantile with its interval for a report; None if too few latencies give an interval."""
         found = self.latency(share, confidence)
         return found if found is not None and found.high_s < math.inf else None
 

@@ -22,7 +22,7 @@ from aferir.model.units import format_duration
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """One running co-location at the last time that it was written down."""
+    """State of one running co-location when its controller last wrote it to the status file."""
 
     id: str
     """ID of its journal entry."""
@@ -92,7 +92,7 @@ def sentence(status: Status, now_s: float) -> str:
 
 
 def batch_words(now: Settings) -> str:
-    """What the batch program may use."""
+    """Describe in words what the batch program may use."""
     batch = now.batch
     if batch.suspended:
         return "batch is suspended"
@@ -115,7 +115,7 @@ def batch_words(now: Settings) -> str:
 
 
 def service_words(now: Settings) -> str:
-    """How the service is scheduled."""
+    """Describe in words how the service is scheduled."""
     reserved = [s.runtime_s / s.period_s for s in now.threads.values() if s.policy == "deadline"]
     if reserved:
         return f"workers have reservations of {max(reserved):.2g}"

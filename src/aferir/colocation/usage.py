@@ -41,7 +41,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: float = 0.0
     steal_s: float = 0.0
     others_reserved_s: dict[int, float] = {}
-    """The same as `service_s` for processes of others that have a SCHED_DEADLINE reservation."""
+    """CPU seconds by process ID of other processes that have a SCHED_DEADLINE reservation."""
     pressure_s: float = 0.0
 
 

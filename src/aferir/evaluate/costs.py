@@ -56,7 +56,7 @@ _Finder = Callable[[Profile, str, Evaluation], Iterator[Figure]]
 
 
 def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[Cost, ...]:
-    """All costs that the runs and the profile's prices tell, by criterion.
+    """Compute all costs that follow from the runs and from the profile's prices, by criterion.
 
     Environments that the profile does not choose from do not decide which groups are compared.
     """

@@ -119,7 +119,7 @@ def _or(said: list[str]) -> str:
 
 
 def _share(share: float) -> str:
-    """A share of the draws: never all of them, which draws cannot tell."""
+    """Share of the draws in words; never 0 or 100 %, since draws are a sample."""
     if share > _ALMOST:
         return f"more than {100 * _ALMOST:g} %"
     return f"less than {100 * (1 - _ALMOST):.2g} %" if share < 1 - _ALMOST else percent(share)

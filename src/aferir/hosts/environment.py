@@ -30,7 +30,7 @@ class Host:
     """A host that is connected at the first request, and again after its connection broke."""
 
     def __init__(self, spec: HostSpec, attendant: Attendant | None = None) -> None:
-        """Store how the host is reached. `attendant` keeps the connection alive; None: a new one."""
+        """Store how the host is reached; `attendant` keeps the connection alive, None: its own."""
         self.spec = spec
         self._attendant = attendant
         self._line: Line | None = None
@@ -65,7 +65,7 @@ class Host:
 
 
 class RemoteEnvironment:
-    """One kind of environment on a host."""
+    """Environment of one kind on another host, used through its agent."""
 
     def __init__(self, host: Host, kind: str) -> None:
         self.kind = kind

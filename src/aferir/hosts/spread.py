@@ -50,7 +50,7 @@ class Spread:
 
 
 class SpreadEnvironment:
-    """One kind of environment on all hosts."""
+    """Environment of one kind on several hosts at once."""
 
     def __init__(self, hosts: Sequence[Host], kind: str) -> None:
         self.kind = kind

@@ -28,7 +28,7 @@ _ELSEWHERE = "set AFERIR_STATE to a folder that you may write in, on a disk with
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that exists, or is about to be made."""
+    """Journal entry of one thing that aferir has made, or is about to make."""
 
     id: str
     kind: str

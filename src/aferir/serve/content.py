@@ -37,7 +37,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "unfinished", "damaged"]
     records: int = 0
     note: str = ""
-    """Why it is damaged."""
+    """Reason for the status `damaged`; empty otherwise."""
     environments: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     conditions: Conditions | None = None

@@ -41,7 +41,7 @@ class Arms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
-    """One weighted sum of centres."""
+    """Estimated contrast: a sum of the arms' centres with weights that add up to 0."""
 
     estimate: float
     error: float

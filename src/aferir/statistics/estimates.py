@@ -41,7 +41,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, value=self.value + exact)
 
     def inverse(self) -> Estimate:
-        """One over the value. Errors: ZeroDivisionError."""
+        """Reciprocal of the estimate. Errors: ZeroDivisionError."""
         error = None if self.error is None else self.error / self.value**2
         return msgspec.structs.replace(self, value=1 / self.value, error=error)
 

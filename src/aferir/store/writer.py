@@ -251,7 +251,7 @@ def _take_lock(folder: Path) -> int:
 
 
 def going_on(error: RefusedError) -> RefusedError:
-    """The same error, with the addition that all recorded repetitions are preserved."""
+    """Return the error with a remedy that adds that all recorded repetitions are preserved."""
     remedy = error.remedy or "mend that"
     return RefusedError(error.message, remedy=f"{remedy}, {_GOES_ON}")
 

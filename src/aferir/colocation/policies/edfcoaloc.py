@@ -16,7 +16,7 @@ from aferir.colocation.settings import Batch, Policy, Schedule, Settings, State
 INTERVAL_S = 5.0
 """Seconds between two decisions."""
 LEAST_CPUS = 0.01
-"""Least limit of the batch in CPUs: one with none would never be seen to want any."""
+"""Smallest limit of the batch in CPUs: with 0 it could never show that it has work to do."""
 _FIRST = 0.5
 """Initial p as a part of the SLA: half, as the publication specifies none."""
 

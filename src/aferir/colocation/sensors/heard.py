@@ -29,7 +29,7 @@ class Kind(enum.Enum):
     ASIDE = enum.auto()
     """Understood, but no response: a stream's lifetime, a part of another entry."""
     UNREAD = enum.auto()
-    """Not understood."""
+    """A line that cannot be parsed."""
 
 
 class Heard(msgspec.Struct, frozen=True):

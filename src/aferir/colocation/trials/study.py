@@ -45,7 +45,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     arms: tuple[str, ...] = tuple(POLICIES)
     times: Times = Times()
     step_to: float = 0.0
-    """The same from the middle of the measured time on; 0: no step."""
+    """Load from the middle of the measured time on; 0: the load does not change."""
     rate: float = 0.0
     """Highest rate in requests per second; 0: it is searched for first."""
     seed: int = 1

@@ -16,7 +16,7 @@ _OWN = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "ppc64le": 21, "s390x": 22
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Why a file cannot be executed."""
+    """Reason for which a file cannot be executed, and its remedy."""
 
     message: str
     remedy: str

@@ -58,7 +58,7 @@ DOUBTS = (_LEFT.code, _UNCHECKED.code, _CUT.code)
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """How to judge the report; the launcher returns it unchanged."""
+    """Expected results of the command; the launcher passes them through to its report."""
 
     figures: tuple[FigureSpec, ...] = ()
     exit_codes: tuple[int, ...] = (0,)

@@ -222,7 +222,7 @@ class NetworkSweep(Program[NetworkParameters]):
 
 
 def _between_hosts(path: Path, parameters: NetworkParameters) -> Command | None:
-    """The sweep with its server on the second host; None where the server's place is given."""
+    """Command with the server on the second host; None if parameters say where the server is."""
     if any(getattr(parameters, key) is not None for key in _PLACED):
         return None
     of_both = options(parameters, ("port", "token", "buffer_bytes"))

@@ -81,7 +81,7 @@ Drawn = Bar | Line | Tick | Point | Note
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One compared thing."""
+    """One row of a chart: a label, and the marks and figures beside it."""
 
     label: str
     note: str = ""

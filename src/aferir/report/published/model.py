@@ -159,7 +159,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     verdict: Verdict
     why: str = ""
-    """Why it does not compare, or is not measured."""
+    """Reason for a verdict other than `comparable`."""
     ours: tuple[Compared, ...] = ()
 
 

@@ -54,7 +54,7 @@ def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
 def control(
     state: State, signals: Signals, chosen: Parameters, before: Share, *, quiet_s: float
 ) -> Share:
-    """Return the next share. `quiet_s`: seconds since any change took CPU time from the batch."""
+    """Return the next share. `quiet_s`: seconds since the last cut or change of mode."""
     now_s = signals.time_s
     settled = quiet_s >= settling_s(state, signals, chosen)
     tried = _tried(state, signals, chosen, before) if settled else before

@@ -50,7 +50,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a condition may compare."""
+    """Input of the conditions in the table of modes."""
 
     state: State
     signals: Signals
