@@ -21,10 +21,10 @@ struct Connection {
     Reply answer;
     Wanted wanted;
     bool busy = false;
-    /// The server has closed its side, perhaps behind a response that is still to be read.
+    /// The server has closed its side; a response that it sent before may still be unread.
     bool ended = false;
     std::uint64_t requests = 0;
-    /// When the last byte of the response came so far.
+    /// Time in ns at which the latest byte of the response arrived.
     Nanoseconds last = 0;
     /// Index of the plan's address that it is connected to.
     std::size_t address = 0;

@@ -23,8 +23,8 @@ class Tally {
         }
     }
 
-    /// Time in ns since the start at which the request was sent; that to which an answer
-    /// redirects is no request of its own.
+    /// Counts how long after its intended time a request was sent; `moment`: ns since the start.
+    /// A request that follows a redirect is not counted.
     void sent(const Wanted& wanted, Nanoseconds moment) {
         if (counts(wanted) && !wanted.hop) {
             measured_.delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
@@ -56,7 +56,7 @@ class Tally {
         measured_.most_connections = std::max(measured_.most_connections, connections);
     }
 
-    /// All that was counted, with the duration and the CPU time of the whole in seconds.
+    /// Returns all counts, with the duration and the CPU time of the whole load in seconds.
     Measured finish(double duration_s, double cpu_s) {
         measured_.duration_s = duration_s;
         measured_.cpu_s = cpu_s;

@@ -14,7 +14,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 inline Bytes bytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-/// Ends the program where a property does not hold, as a fuzzer wants it.
+/// Aborts the program if a property does not hold: a fuzzer reports the abort with its input.
 inline void require(bool holds) {
     if (!holds) {
         std::abort();

@@ -92,7 +92,7 @@ def by_kind(kind: str, progress: Progress = silent) -> Environment:
 
 
 def context(progress: Progress = silent) -> Context:
-    """What environments are made with."""
+    """Return the context that environments are made with: a receiver of messages, and `clean`."""
     return Context(progress, clean)
 
 

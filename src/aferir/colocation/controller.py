@@ -130,7 +130,7 @@ class _Books(msgspec.Struct):
 
 
 class _Helpers(NamedTuple):
-    """What a run has beside its actuator and its sensor of latency."""
+    """Parts of a run other than its actuator and its sensor of latency."""
 
     guard: Guard
     reporter: Reporter

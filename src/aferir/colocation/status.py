@@ -1,6 +1,6 @@
-"""What a running co-location does, in a sentence and as a document.
+"""Writes and reads the status of running co-locations, as values and as a sentence.
 
-The controller keeps the document of its last second beside its record of what to restore, in
+The controller replaces the status file once a second, beside its record of what to restore. It is
 MessagePack: JSON has no infinity, which is the upper end of an interval from few answers.
 """
 

@@ -37,7 +37,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened between two moments."""
+    """Waiting of the service between two moments, and the use of disks and memory."""
 
     waits: Waits | None = None
     """None if the service has no group of its own in version 2."""

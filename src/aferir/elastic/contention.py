@@ -17,7 +17,7 @@ import msgspec
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """What allocations share; the defaults share nothing."""
+    """Resources that allocations under way share; by default none."""
 
     hosts: int | None = None
     """Number of hosts; None: each allocation has a host of its own."""

@@ -39,7 +39,7 @@ MEANING: Mapping[Criterion, str] = {
     "isolation": "duration beside neighbours over that of a tenant that is alone",
     "price": "price of an hour",
 }
-"""What the cost of each criterion is."""
+"""Definition of the cost by each criterion, as the page shows it."""
 _REMEDIES: Mapping[Criterion, str] = {
     "performance": "run programs in it beside the baseline: experiments/this-machine.toml",
     "energy": "run programs of I/O with a [server]: experiments/io-costs.toml",

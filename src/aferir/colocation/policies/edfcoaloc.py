@@ -34,7 +34,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     decided_s: float | None = None
     p_s: float | None = None
     quota_cpus: float | None = None
-    """What the batch may use until the next decision."""
+    """Limit of the batch until the next decision, in CPUs."""
 
 
 def edfcoaloc() -> Policy[Memory]:

@@ -1,4 +1,4 @@
-"""What the controllers compare with their thresholds: smoothed figures, judgements and holds."""
+"""Derives signals from observations: smoothed figures, judgements of latency, and holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What EDFCoaloc gains over the default scheduler: Oliveira 2022, 5.3."""
+"""Gain of EDFCoaloc over the default scheduler: Oliveira 2022, 5.3."""
 
 from __future__ import annotations
 
