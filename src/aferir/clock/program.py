@@ -150,7 +150,7 @@ class Clock(Program[ClockParameters]):
     parameters = ClockParameters
 
     def validate(self, parameters: ClockParameters) -> list[Wrong]:
-        """Errors for parameters of other studies."""
+        """Report parameters that the chosen study does not have."""
         known = STUDIES[parameters.study]
         wrong = [
             Wrong(

@@ -68,7 +68,10 @@ class _Clocks(msgspec.Struct, frozen=True):
 
 
 class _Wanders(msgspec.Struct, frozen=True):
-    """Wander against the reference, (nodes + 1,): mean between exchanges, at the second, held."""
+    """Wander of each clock's rate against the reference; arrays have shape (nodes + 1,).
+
+    `mean` is the mean rate between the two exchanges, `second` the rate at the second one.
+    """
 
     mean: Array
     second: Array

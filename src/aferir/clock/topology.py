@@ -40,7 +40,11 @@ class Tree(msgspec.Struct, frozen=True):
 
 
 def build_tree(topology: Topology, nodes: int, arity: int | None = None) -> Tree:
-    """Tree of `nodes` nodes below a reference; `arity` is for trees, None doubles each round."""
+    """Build the tree of `nodes` nodes that are synchronised below a reference node.
+
+    `arity` is the number of children for the topology `tree`; None: the synchronised nodes double
+    in each round. Errors: ValueError.
+    """
     if nodes < 1:
         raise ValueError("there must be at least one node to synchronise")
     if arity is not None and (topology != "tree" or arity < 2):

@@ -88,7 +88,7 @@ class Clouds:
 
 
 class CloudInstance(NativeInstance):
-    """The host, from which programs request instances."""
+    """Instance that runs programs on this host; they request instances from the cloud."""
 
     def run(
         self,

@@ -98,7 +98,7 @@ class Guests:
     limit_s = 180.0
 
     def check(self) -> list[Finding]:
-        """Findings on what guests need."""
+        """Report whether this machine can run guests, and what is missing."""
         return VirtualMachine().check()
 
     def unpack(self, cache: Path) -> None:

@@ -249,7 +249,7 @@ class Machine:
         return schedule
 
     def _allowed(self, tid: int, schedule: Schedule | None) -> Schedule | None:
-        """The schedule, without a reservation if the thread has just left one; nice -20 instead."""
+        """Return the schedule, or nice -20 if it reserves again too soon after the last time."""
         now_s, before = time.monotonic(), self._schedules.get(tid)
         if schedule and schedule.policy == "deadline":
             return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule

@@ -120,7 +120,7 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
 def table(
     declared: Sequence[Field], tag: Mapping[str, Any] = {}, *, described: str = ""
 ) -> dict[str, Any]:
-    """Schema of a table with these keys only; `tag` are keys that identify the table."""
+    """Schema of a table with these keys and no others; `tag`: required keys with their schemas."""
     needed = [*tag, *(field.key for field in declared if field.required)]
     schema: dict[str, Any] = {
         "type": "object",

@@ -183,7 +183,7 @@ class Elastic(Program[_Values]):
         return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Memory in bytes of aferir and of at least one instance."""
+        """Least memory in bytes that the step needs: aferir itself and one instance."""
         return _BASE + _INSTANCE[parameters.technology]
 
     def check(self) -> list[Finding]:

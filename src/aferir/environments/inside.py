@@ -54,9 +54,9 @@ class Inside:
         self._open = True
 
     def greet(self, timeout_s: float) -> None:
-        """Wait until the program runs.
+        """Wait for the first message of the program inside, which says that it runs.
 
-        Errors: ProgramError where it exits, or is not up in time.
+        Errors: ProgramError where it exits, or sends nothing in time.
         """
         deadline_s = wait.after(timeout_s)
         while (message := self._taken()) is None:

@@ -91,7 +91,7 @@ class _Root:
         os.close(self._handle)
 
     def open(self, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-        """Resolve a path from the root and return its descriptor; `flags` are those of O_*.
+        """Open a path, resolved within this root, and return its descriptor; `flags`: see open(2).
 
         Errors: OSError.
         """

@@ -185,7 +185,7 @@ def _waited(one: AllocationResult) -> Estimate | None:
 
 
 def _time_precision(profile: Profile, _: str, run: Evaluation) -> Iterator[Figure]:
-    """1 plus the error of a clock over the one that is tolerated."""
+    """Cost by time precision: 1 plus the clock's error divided by the tolerated error."""
     for cell in run.cells:
         error = mean(cell, profile.time_precision.metric) if cell.program in _CLOCKS else None
         if error is not None and _tenants(cell) == 1:

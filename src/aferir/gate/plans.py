@@ -36,9 +36,10 @@ def plan_of(
     limit_s: float,
     seed: int = 1,
 ) -> Plan:
-    """Plan with each arm as an environment of its name, so that ratios are between neighbours.
+    """Return the plan of a run that compares arms: each is an environment named after the arm.
 
-    `where` is the environment in which all arms run. The first arm is the baseline.
+    So the arms run next to each other in every round. `where` is the environment in which all of
+    them run; the first one is the baseline.
     """
     specs = tuple(msgspec.structs.replace(where, name=arm) for arm in arms)
     return Plan(

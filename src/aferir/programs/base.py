@@ -135,7 +135,7 @@ class Program(Protocol[_Values]):
         ...
 
     def check(self) -> list[Finding]:
-        """Findings on what this machine lacks to run it."""
+        """Report what this machine lacks to run the program."""
         ...
 
     def command(self, parameters: _Values) -> Command:

@@ -41,7 +41,7 @@ def curve_families(
 
 
 class _Arm(msgspec.Struct, frozen=True):
-    """All repetitions of one environment under one label."""
+    """Series of one curve: those of all repetitions of one cell that have the same label."""
 
     cell: CellResult
     label: str

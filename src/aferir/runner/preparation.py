@@ -123,7 +123,7 @@ def _by_place(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[s
 def _environment(
     environment: Environment | None, kind: str, packages: tuple[str, ...]
 ) -> tuple[list[Finding], str, Finding | None]:
-    """Findings of one kind, the hash of its image, and the finding that rules it out, if any."""
+    """Check and prepare one kind: its findings, its image's hash, and why it cannot be used."""
     if environment is None:
         return [], "", Finding(kind, "missing", "this aferir has no such environment")
     findings = environment.check()

@@ -31,7 +31,7 @@ class Progress(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """A message for the user: an environment that is left out, a cell that is given up."""
+        """Receive a message for the user, e.g. about an environment that is left out."""
         ...
 
 
@@ -39,16 +39,16 @@ class Silent:
     """Progress that is discarded."""
 
     def preparing(self, text: str) -> None:
-        """Discard it."""
+        """Discard the message."""
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Discard it."""
+        """Ignore the start of a round."""
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """Discard it."""
+        """Ignore the start of a repetition."""
 
     def cell_finished(self, record: Record) -> None:
-        """Discard it."""
+        """Ignore the end of a repetition."""
 
     def note(self, text: str) -> None:
-        """Discard it."""
+        """Discard the message."""

@@ -173,7 +173,7 @@ def _means(
     *,
     progress: Progress,
 ) -> _Means:
-    """Means of a plan, with an object for each environment; allocates nothing yet."""
+    """Create the environments and programs that a plan needs; no instance is allocated yet."""
     return _Means(
         kinds={spec.kind: kinds[spec.kind] for spec in plan.environments},
         environments={

@@ -165,9 +165,10 @@ def _steps(series: Array) -> _Floats:
 
 
 def _weights(n: int) -> _Floats:
-    """Factor of each division, after its first value, second value ...; 0: a part is too short.
+    """Factor that scales the energy distance of each division of `n` values into two parts.
 
-    With a values before and b after, their energy distance times a b / n is the sum of squares of
+    Index i is the division after value i; 0: one part is shorter than `LEAST`. With a values
+    before and b after a division, their energy distance times a b / n is the sum of squares of
     `_distances` times 2 n / (a b).
     """
     before = np.arange(1, n + 1, dtype=np.float32)

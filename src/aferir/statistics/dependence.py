@@ -55,7 +55,7 @@ class Dependence(msgspec.Struct, frozen=True):
         return self.score > CERTAIN
 
     def worth(self, n: float) -> float:
-        """Number of independent samples that these n are worth; n unless `certain`."""
+        """Effective number of independent samples among n; n unless the dependence is `certain`."""
         return n * _share(self.lag_1) if self.certain else n
 
 

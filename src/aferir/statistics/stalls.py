@@ -62,7 +62,10 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Costs:
-    """Costs from positive samples, at least one on each side; of equal length if `paired`."""
+    """Compare stalls, means and upper quantiles of samples with those of a baseline.
+
+    All samples are positive, at least one on each side; both sides have equal length if `paired`.
+    """
     scale = max(_scale(values), _scale(baseline))
     one, other = (find_stalls(side, scale=scale, level=level) for side in (values, baseline))
     mean = float(values.mean() / baseline.mean())

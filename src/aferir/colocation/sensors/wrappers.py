@@ -63,7 +63,7 @@ _MOST_PIECES = 1000
 
 
 def unwrapped(line: bytes) -> tuple[bytes, bool]:
-    """Contents of a wrapper, and whether they end a line of the service."""
+    """Log line without the prefix of a log driver, and whether a line of the service ends in it."""
     first = line[:1]
     if first == b"{":
         return _from_docker(line)

@@ -23,9 +23,10 @@ def run_marked(
     controls: Sequence[tuple[int, int]] = (),
     check: bool,
 ) -> Completed:
-    """Run a command line that runs `command` inside with that mark.
+    """Run `command_line`, which runs `command` in a container with `mark` in its environment.
 
-    Errors: as of `process.run`.
+    After a time limit or an interruption, all processes with that mark are killed. Errors: as of
+    `process.run`.
     """
     try:
         done = process.run(command_line, timeout_s=timeout_s, controls=controls, check=False)

@@ -234,7 +234,7 @@ class ContainerInstance:
         groups.freeze(self.accounting.cgroups, frozen=True)
 
     def resume(self) -> None:
-        """Thaw them."""
+        """Thaw all processes inside."""
         self._alive()
         groups.freeze(self.accounting.cgroups, frozen=False)
 

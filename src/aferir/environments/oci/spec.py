@@ -65,6 +65,6 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     ] = 0
 
     def user_kernel(self) -> str:
-        """gVisor, if that is the runtime."""
+        """Name of the kernel in user space that runs programs, for gVisor; else empty."""
         gvisor = PurePosixPath(self.runtime).name.startswith("runsc")
         return "a kernel in user space (gVisor)" if gvisor else ""

@@ -46,7 +46,7 @@ _OUT = '[ -f "$2" ] && cp -- "$2" "$1"'
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Properties of a guest."""
+    """Requested properties of a guest: memory, modules, folders, network and disk."""
 
     memory_bytes: int = 2**28
     modules: Sequence[str] = ()

@@ -73,7 +73,7 @@ def _show(asked: Mapping[str, Asked]) -> None:
 
 
 def _findings(asked: Mapping[str, Asked]) -> dict[tuple[str, str], list[str]]:
-    """Hosts by the findings of their doctors."""
+    """Names of the hosts by each finding that is not `ok`: its status, and its text."""
     where: dict[tuple[str, str], list[str]] = {}
     for name, one in asked.items():
         for finding in one.found.findings if one.found is not None else ():

@@ -11,7 +11,7 @@ HELP = "remove what killed runs left on the hosts"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Declare the options of `aferir hosts clean`."""
     add_file(parser)
 
 

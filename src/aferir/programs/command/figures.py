@@ -52,7 +52,7 @@ class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_spec(text: str) -> FigureSpec:
-    """A figure in the user's notation. Errors: ValueError that says what is wrong."""
+    """Parse a figure such as `rate_rps(higher)=regex:EXPRESSION`. Errors: ValueError."""
     found = _SPEC.fullmatch(text)
     if found is None or found["kind"] not in _WAYS:
         raise ValueError(f"{text!r} is no figure; {_FORM}")

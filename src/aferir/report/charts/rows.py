@@ -263,7 +263,7 @@ def text(x: float, y: float, words: str, style: str = "", tooltip: str = "") -> 
 
 
 def mark_path(place: int, x: float, y: float, size: float = 1.0, tone: str = "") -> str:
-    """An environment's mark centred on a point, in its own colour or another."""
+    """SVG path of an environment's mark, centred on (x, y); `tone`: a class for another colour."""
     look = mark(place)
     classes = f"mark {tone or f'e{look.place}'}" + (" hollow" if look.hollow else "")
     scale = f" scale({size:g})" if size != 1 else ""

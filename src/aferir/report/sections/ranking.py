@@ -67,9 +67,9 @@ def fastest_in(rank: Rank) -> str:
 
 
 def _counts(evaluation: Evaluation) -> tuple[tuple[str, ...], dict[str, tuple[Field, ...]]]:
-    """Columns of outcomes and failures, and their fields by environment.
+    """Headers of the columns that count outcomes and failures, and the fields by environment.
 
-    Empty for a run that is narrow enough for sentences.
+    Both are empty for a run that is small enough for its outcomes to be sentences.
     """
     if not too_long(evaluation):
         return (), {}

@@ -34,7 +34,7 @@ def section(subject: Subject) -> Section | None:
 
 
 def rows(evaluation: Evaluation) -> tuple[tuple[Field, ...], ...]:
-    """Rows of the two limits for each environment and combination of factors, then programs."""
+    """Rows for each environment and combination of factors: the two limits, then the programs."""
     found: list[tuple[Field, ...]] = []
     for one in evaluation.rooflines:
         where = (Named(one.environment, one.emulated), one.label or NOTHING)

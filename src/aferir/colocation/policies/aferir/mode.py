@@ -98,7 +98,7 @@ def _contended(view: View) -> bool:
 
 
 def _leaves(view: View, most: float, stretch: float) -> bool:
-    """Whether a service under SCHED_FIFO leaves others enough, soon enough.
+    """Whether a service under SCHED_FIFO leaves other processes enough CPU time, soon enough.
 
     In an M/M/m queue, all m CPUs are busy without a break for 1 / (m mu - lambda) on average, where
     1 / mu is the CPU time of a request. The longest such time is to be below `responsive_s`.
@@ -176,7 +176,7 @@ TABLE: tuple[Rule, ...] = (
 
 
 def step(view: View) -> Modes:
-    """Return the modes after this decision."""
+    """Return the mode chosen by this decision, with the updated history of all modes."""
     before, chosen, now_s = view.before, view.chosen, view.signals.time_s
     tracks, found, harm = dict(before.tracks), TABLE[-1], ""
     for rule in reversed(TABLE):

@@ -120,7 +120,7 @@ def _averaged(found: Sequence[Ours]) -> list[Ours]:
 
 
 def _slow_over_fast(idle: float) -> Finder:
-    """Finder of the energy on a disk with a limited rate over that without one."""
+    """Finder of the ratio of energies: on a disk with a limited rate, and on one without."""
 
     def find(seen: Seen) -> list[Ours]:
         study, measure = seen.evaluation.io, _energy(idle)
