@@ -91,7 +91,7 @@ class _Root:
         os.close(self._handle)
 
     def open(self, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-        """Open a path, resolved within this root, and return its descriptor; `flags`: see open(2).
+        """Resolve a path within this root and return its open descriptor; `flags` are O_*.
 
         Errors: OSError.
         """
