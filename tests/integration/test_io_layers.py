@@ -32,11 +32,11 @@ SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0,))
 
 def plan() -> Plan:
     specs = [
-        WorkloadSpec(name=name, program=name, parameters=given, time_limit_s=240)
+        WorkloadSpec(name=name, program=name, parameters=given, time_limit_s=1200)
         for name, given in PROGRAMS.items()
     ]
     return once(
-        "layers", environments=ENVIRONMENTS, workloads=specs, time_limit_s=900, server=SERVER
+        "layers", environments=ENVIRONMENTS, workloads=specs, time_limit_s=3600, server=SERVER
     )
 
 
