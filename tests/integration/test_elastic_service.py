@@ -21,21 +21,24 @@ from aferir.errors import ProgramError
 
 
 class Cloud:
-    """Instances that exist in a set alone; `deeds` say what becomes of each allocation."""
+    """Instances that exist in a set alone; `deeds` say what becomes of each allocation.
+
+    One that is late ends once `goes_on` is set.
+    """
 
     def __init__(self, deeds: list[str] | None = None) -> None:
         self.deeds = deeds or []
+        self.goes_on = asyncio.Event()
         self.there: set[int] = set()
         self.dead: set[int] = set()
 
     async def allocate(self, node: int) -> str:
         deed = self.deeds.pop(0) if self.deeds else "works"
-        await asyncio.sleep(0.01)
         if deed == "fails":
             raise ProgramError("quota exceeded")
         self.there.add(node)
         if deed == "late":
-            await asyncio.sleep(0.3)
+            await self.goes_on.wait()
         return f"http://127.0.0.1:9/{node}"
 
     async def release(self, node: int) -> None:
@@ -64,7 +67,7 @@ def serving(
     async def go() -> dict[str, int]:
         with Ledger(tmp_path / "ledger", 0.0) as ledger:
             made = Service(
-                Settings(**({"clients_per_node": 2, "patience_s": 5.0} | policy)),
+                Settings(**({"clients_per_node": 2, "patience_s": 600.0} | policy)),
                 cloud,
                 ledger,
                 limits or Limits(watch_s=0.02),
@@ -82,6 +85,11 @@ def serving(
         return books
 
     return asyncio.run(go())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
 
 
 async def ask(port: int, line: str, *headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -112,17 +120,26 @@ def test_a_client_is_redirected_and_leaves_by_its_own_path(tmp_path: Path) -> No
     assert serving(tmp_path, act)["abandoned"] == 1
 
 
-def test_who_waits_too_long_is_blocked_and_who_goes_has_abandoned(tmp_path: Path) -> None:
-    async def act(made: Service, port: int, _: Cloud) -> None:
-        _reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        await asyncio.sleep(0.05)
-        writer.close()
+def test_a_client_that_waits_too_long_is_blocked(tmp_path: Path) -> None:
+    async def act(made: Service, port: int, cloud: Cloud) -> None:
         assert (await ask(port, "GET /"))[0] == 503
+        cloud.goes_on.set()
         await made.settled()
 
-    books = serving(tmp_path, act, Cloud(["late"] * 9), patience_s=0.1)
-    assert (books["blocked"], books["abandoned"]) == (1, 1)
+    assert serving(tmp_path, act, Cloud(["late"]), patience_s=0.1)["blocked"] == 1
+
+
+def test_a_client_that_goes_while_it_waits_has_abandoned(tmp_path: Path) -> None:
+    async def act(made: Service, port: int, cloud: Cloud) -> None:
+        _reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await until(lambda: made.seen().waiting == 1)
+        writer.close()
+        await until(lambda: made.seen().waiting == 0)
+        cloud.goes_on.set()
+        await made.settled()
+
+    assert serving(tmp_path, act, Cloud(["late"]))["abandoned"] == 1
 
 
 def test_allocations_that_fail_or_never_end_are_counted_and_nothing_leaks(tmp_path: Path) -> None:
@@ -130,6 +147,7 @@ def test_allocations_that_fail_or_never_end_are_counted_and_nothing_leaks(tmp_pa
         assert (await ask(port, "GET /"))[0] == 503
         assert made.seen().events["allocation-failed"] == 2
         assert made.seen().events["allocation-overdue"] == 1
+        cloud.goes_on.set()
         await made.settled()
         assert cloud.there == set()
 
@@ -163,12 +181,12 @@ def test_a_restarted_front_ends_instances_and_settles_clients_of_the_one_before(
 
     async def crash() -> None:
         with Ledger(tmp_path / "ledger", 0.0) as ledger:
-            first = Service(Settings(clients_per_node=1, patience_s=5.0), cloud, ledger)
+            first = Service(Settings(clients_per_node=1, patience_s=600.0), cloud, ledger)
             port = await first.start()
             _status, headers, _body = await ask(port, "GET /")
             reader, late = await asyncio.open_connection("127.0.0.1", port)
             late.write(f"DELETE {headers['Aferir-Leave']} HTTP/1.1".encode())
-            await asyncio.sleep(0.05)
+            await until(lambda: first._door._connections == 1)
             await first.abort()
         late.write(b"\r\n\r\n")
         assert b" 503 " in await reader.readline()
@@ -202,7 +220,7 @@ def test_status_and_page_are_for_who_has_the_token(tmp_path: Path) -> None:
 
 def test_slow_and_malformed_clients_disturb_nobody(tmp_path: Path) -> None:
     async def act(_made: Service, port: int, _: Cloud) -> None:
-        slow, held = await asyncio.open_connection("127.0.0.1", port)
+        _slow, held = await asyncio.open_connection("127.0.0.1", port)
         held.write(b"GET / HT")
         for wrong, status in (
             (b"nonsense\r\n\r\n", b"400"),
@@ -217,10 +235,19 @@ def test_slow_and_malformed_clients_disturb_nobody(tmp_path: Path) -> None:
             assert status in await reader.readline(), wrong[:40]
             writer.close()
         assert (await ask(port, "GET /"))[0] == 302
+        held.close()
+
+    assert serving(tmp_path, act, limits=Limits(head_s=600.0, watch_s=9))["received"] == 1
+
+
+def test_a_client_that_does_not_end_its_request_is_cut_off(tmp_path: Path) -> None:
+    async def act(_made: Service, port: int, _: Cloud) -> None:
+        slow, held = await asyncio.open_connection("127.0.0.1", port)
+        held.write(b"GET / HT")
         assert await slow.read() == b""
         held.close()
 
-    assert serving(tmp_path, act, limits=Limits(head_s=0.3, watch_s=9))["received"] == 1
+    assert serving(tmp_path, act, limits=Limits(head_s=0.1, watch_s=9))["received"] == 0
 
 
 @settings(max_examples=300)
