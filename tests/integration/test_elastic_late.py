@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ import pytest
 from aferir.clouds.base import Server
 from aferir.elastic import movie
 from aferir.elastic.front import Settings
+from aferir.elastic.service import Service
 from aferir.elastic.simulate import Load
 from aferir.errors import TimeoutExpired
 from aferir.model.finding import Finding
@@ -26,13 +27,13 @@ SHOW = movie.Show(
 
 
 class Late:
-    """A cloud that takes its time."""
+    """A cloud whose allocations end once `goes_on` is set."""
 
     provider = "late"
 
-    def __init__(self, takes_s: float) -> None:
+    def __init__(self) -> None:
         self.there: set[str] = set()
-        self._takes_s = takes_s
+        self.goes_on = threading.Event()
         self._lock = threading.Lock()
         self._numbers = itertools.count()
 
@@ -40,12 +41,12 @@ class Late:
         return []
 
     def create(self) -> Server:
-        time.sleep(self._takes_s)
+        self.goes_on.wait()
         with self._lock:
             name = f"node{next(self._numbers)}"
             self.there.add(name)
         url = "http://127.0.0.1:9/video.mp4"
-        return Server(name=name, address="127.0.0.1", url=url, phases=(), total_s=self._takes_s)
+        return Server(name=name, address="127.0.0.1", url=url, phases=(), total_s=1.0)
 
     def delete(self, name: str) -> float:
         self.there.discard(name)
@@ -58,11 +59,28 @@ class Late:
         return 0
 
 
+def before(patch: pytest.MonkeyPatch, name: str, act: Callable[[], None]) -> None:
+    """Let the service act before its method of that name begins."""
+    method = getattr(Service, name)
+
+    async def both(service: Service) -> None:
+        act()
+        await method(service)
+
+    patch.setattr(Service, name, both)
+
+
+@pytest.fixture(autouse=True)
+def patient_viewers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, a viewer would give up by itself before Front blocks it."""
+    monkeypatch.setattr(movie, "_GRACE_S", 60.0)
+
+
 def test_an_allocation_that_outlasts_all_patience_is_awaited_and_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(movie, "_RELEASES_S", 0.5)
-    cloud = Late(takes_s=4.0)
+    cloud = Late()
+    before(monkeypatch, "settled", cloud.goes_on.set)
     figures = movie.play(SHOW, cloud, tmp_path)
     assert figures.verified
     values = {one.metric: one.value for one in figures.samples}
@@ -74,7 +92,8 @@ def test_an_allocation_that_does_not_end_is_said_and_is_no_fault_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(movie, "_RELEASES_S", 0.5)
-    cloud = Late(takes_s=8.0)
+    cloud = Late()
+    before(monkeypatch, "stop", cloud.goes_on.set)
     show = msgspec.structs.replace(SHOW, allocation_s=0.1)
     with pytest.raises(TimeoutExpired, match="after the last viewer had gone"):
         movie.play(show, cloud, tmp_path)
