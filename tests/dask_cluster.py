@@ -43,4 +43,4 @@ def dask_cluster(workers: int, folder: Path) -> Iterator[str]:
         assert address
         yield address
     finally:
-        child.communicate(timeout=120)
+        child.communicate()
