@@ -7,6 +7,7 @@ import queue
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -209,21 +210,26 @@ def test_errors_say_what_is_wrong_and_what_to_do(server: rgap.Server) -> None:
 
 
 def test_waiting_for_a_server_lets_other_threads_run() -> None:
-    done = threading.Event()
+    """Another thread gets several turns during one wait; between two waits it gets one at most."""
+    over, waits, turns = threading.Event(), list[int](), Counter[int]()
 
     def wait() -> None:
-        with pytest.raises(ClockError):
-            rgap.GlobalClock.synchronise("127.0.0.1", 9, key=KEY, deadline_s=1.0)
-        done.set()
+        while not over.is_set():
+            waits.append(1)
+            with pytest.raises(ClockError):
+                rgap.GlobalClock.synchronise("127.0.0.1", 9, key=KEY, deadline_s=1.0)
+
+    def several() -> bool:
+        turns[len(waits)] += 1
+        return turns[len(waits)] > 3
 
     thread = threading.Thread(target=wait)
     thread.start()
-    turns = 0
-    while not done.is_set():
-        turns += 1
-        time.sleep(0.001)
-    thread.join()
-    assert turns > 20
+    try:
+        eventually(several)
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_a_stopped_server_answers_no_more_and_says_so(server: rgap.Server) -> None:
