@@ -23,7 +23,8 @@ WANTED: dict[ProviderName, Wanted] = {
     "opennebula": Wanted(provider="opennebula", size="aferir-node"),
 }
 
-QUICK = Consistency(appears_s=1.5, apart_s=0.1)
+QUICK = Consistency(appears_s=600.0, apart_s=0.1)
+"""Two looks at one that is gone may follow each other soon; looks at one that comes may be late."""
 
 
 class Field:
@@ -55,7 +56,7 @@ class Field:
         }
         for variable, value in told.items():
             self._monkeypatch.setenv(variable, value)
-        return msgspec.structs.replace(WANTED[name], port=service, limit_s=20.0)
+        return msgspec.structs.replace(WANTED[name], port=service, limit_s=600.0)
 
     def cloud(self, wanted: Wanted) -> remote.RemoteCloud:
         made = providers.cloud(wanted)
