@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import shutil
-import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from aferir.errors import MissingError
 from aferir.image import bootable, userland
 from aferir.linux import process
 from aferir.machine import packages
+from tests.listening import port_of
 from tests.waiting import eventually
 
 OVMF = Path("/usr/share/OVMF")
@@ -44,16 +45,13 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_node_boots_from_its_own_disk_and_serves(
     disk: Path, tmp_path: Path, firmware: str, devices: list[str]
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    net = f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:80"
+    net = "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:80"
     machine = [QEMU, "-accel", "tcg", "-m", "512", "-display", "none", "-snapshot", "-netdev", net]
     firm = uefi(tmp_path) if firmware == "uefi" else []
     given = [one.format(disk=disk) for one in devices]
     child = process.start([*machine, *firm, "-serial", f"file:{tmp_path / 'serial'}", *given])
     try:
-        eventually(lambda: child.poll() is not None or served(port))
+        eventually(lambda: child.poll() is not None or served(child))
         assert child.poll() is None, "the emulator has ended"
     finally:
         process.end(child)
@@ -68,9 +66,13 @@ def uefi(folder: Path) -> list[str]:
     return ["-drive", code, "-drive", f"if=pflash,format=raw,file={variables}"]
 
 
-def served(port: int) -> bool:
+def served(machine: subprocess.Popen[str]) -> bool:
+    """Whether the port that the emulator forwards leads to the file."""
+    port = port_of(machine.pid)
+    if port is None:
+        return False
     with contextlib.suppress(OSError, http.client.HTTPException):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         with contextlib.closing(connection):
             connection.request("GET", "/video.mp4")
             answer = connection.getresponse()

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from aferir.errors import AferirError
 from aferir.power.base import PowerError, Source
 from aferir.power.sources import source
 from aferir.power.watch import Watched, mean_of, watch
+from tests.listening import port_of
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 DRIVER, UPSD, SNMPD = Path("/lib/nut/dummy-ups"), Path("/lib/nut/upsd"), Path("/usr/sbin/snmpd")
@@ -29,22 +30,23 @@ GOOD = {
 }
 
 
-def until(ready: Callable[[], object], what: str, limit_s: float = 300.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while True:
-        try:
-            if ready():
-                return
-        except (AferirError, OSError):
-            pass
-        assert time.monotonic() < deadline, f"{what} did not come up"
-        time.sleep(0.05)
+def until(ready: Callable[[], object]) -> None:
+    """Wait until it is true; a daemon that does not answer yet is no error."""
+
+    def answer() -> object:
+        with contextlib.suppress(AferirError, OSError):
+            return ready()
+        return False
+
+    eventually(answer)
 
 
-def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
-    with socket.socket(socket.AF_INET, kind) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def port_when_it_listens(child: subprocess.Popen[bytes], protocol: str = "tcp") -> int:
+    """The port on which a daemon listens. Errors: AssertionError if it ends before."""
+    eventually(lambda: child.poll() is not None or port_of(child.pid, protocol))
+    port = port_of(child.pid, protocol) if child.poll() is None else None
+    assert port is not None, f"{child.args!r} has ended"
+    return port
 
 
 @contextlib.contextmanager
@@ -85,14 +87,14 @@ class Nut:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.port = 0
         self.drivers: dict[str, subprocess.Popen[bytes]] = {}
         self.variables = {"NUT_CONFPATH": str(folder), "NUT_STATEPATH": str(folder)}
         devices = {"good": GOOD, "mortal": GOOD}
         devices |= {name: {**GOOD, **changes} for name, (changes, _) in NONSENSE.items()}
         sections = [f"[{n}]\ndriver = dummy-ups\nport = {n}.dev\npollinterval = 1" for n in devices]
         self.write("ups.conf", "\n".join(sections))
-        self.write("upsd.conf", f"LISTEN 127.0.0.1 {self.port}\nMAXAGE 3")
+        self.write("upsd.conf", "LISTEN 127.0.0.1 0\nMAXAGE 3")
         self.write("upsd.users", "")
         for name, said in devices.items():
             self.write(f"{name}.dev", "\n".join(f"{key}: {value}" for key, value in said.items()))
@@ -116,10 +118,13 @@ def nut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nut]:
         for name in made.devices:
             words = [str(DRIVER), "-F", "-a", name, *user]
             made.drivers[name] = running.enter_context(daemon(words, made.folder, **made.variables))
-        until(lambda: len([*made.folder.glob("dummy-ups-*")]) >= len(made.devices), "the drivers")
-        running.enter_context(daemon([str(UPSD), "-F", *user], made.folder, **made.variables))
-        until(lambda: look(made.source("good")).power_w, "upsd")
-        until(lambda: look(made.source("mortal")).power_w, "upsd")
+        until(lambda: len([*made.folder.glob("dummy-ups-*")]) >= len(made.devices))
+        words = [str(UPSD), "-F", *user]
+        made.port = port_when_it_listens(
+            running.enter_context(daemon(words, made.folder, **made.variables))
+        )
+        until(lambda: look(made.source("good")).power_w)
+        until(lambda: look(made.source("mortal")).power_w)
         yield made
 
 
@@ -136,13 +141,13 @@ def test_nut_tells_load_times_nominal_power_with_its_step(nut: Nut) -> None:
 @pytest.mark.parametrize("name", NONSENSE)
 def test_a_ups_that_reports_nonsense_is_refused_with_the_reason(nut: Nut, name: str) -> None:
     why = NONSENSE[name][1]
-    until(lambda: any(why in reason for reason in look(nut.source(name)).refused), why)
+    until(lambda: any(why in reason for reason in look(nut.source(name)).refused))
     assert look(nut.source(name)).power_w == ()
 
 
 def test_a_driver_that_died_makes_the_data_stale(nut: Nut) -> None:
     nut.drivers["mortal"].kill()
-    until(lambda: not look(nut.source("mortal")).power_w, "staleness")
+    until(lambda: not look(nut.source("mortal")).power_w)
     assert look(nut.source("mortal")).power_w == ()
     assert look(nut.source("good")).power_w
 
@@ -150,8 +155,9 @@ def test_a_driver_that_died_makes_the_data_stale(nut: Nut) -> None:
 def test_an_unknown_ups_and_a_closed_port_are_said(nut: Nut) -> None:
     with pytest.raises(PowerError, match="UNKNOWN-UPS"):
         nut.source("other").read()
-    with pytest.raises(PowerError, match="does not answer"):
-        source(f"nut:good@127.0.0.1:{free_port()}").read()
+    with socket.socket() as closed, pytest.raises(PowerError, match="does not answer"):
+        closed.bind(("127.0.0.1", 0))
+        source(f"nut:good@127.0.0.1:{closed.getsockname()[1]}").read()
 
 
 @pytest.fixture
@@ -169,11 +175,10 @@ def agent(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "snmpd.conf").write_text(
         "\n".join(["rocommunity public 127.0.0.1", *lines, ""]), encoding="ascii"
     )
-    port = free_port(socket.SOCK_DGRAM)
-    words = [str(SNMPD), "-f", "-Lo", "-C", "-c", "snmpd.conf", "-I", "-smux"]
-    words += [f"udp:127.0.0.1:{port}"]
-    with daemon(words, tmp_path, SNMP_PERSISTENT_DIR=str(tmp_path)):
-        until(lambda: source(f"snmp:{UPS_MIB}.4.1.0@127.0.0.1:{port}").read(), "the agent")
+    words = [str(SNMPD), "-f", "-Lo", "-C", "-c", "snmpd.conf", "-I", "-smux", "udp:127.0.0.1:0"]
+    with daemon(words, tmp_path, SNMP_PERSISTENT_DIR=str(tmp_path)) as child:
+        port = port_when_it_listens(child, "udp")
+        until(lambda: source(f"snmp:{UPS_MIB}.4.1.0@127.0.0.1:{port}").read())
         yield port
 
 
@@ -192,11 +197,10 @@ def unpacked(folder: Path) -> Path:
 def test_apcupsd_tells_load_times_nominal_power(agent: int, tmp_path: Path) -> None:
     root = unpacked(tmp_path)
     library = next(root.glob("**/libusb-0.1.so.4")).parent
-    port = free_port()
     settings = {
         "UPSNAME": "it", "UPSCABLE": "ether", "UPSTYPE": "snmp",
         "DEVICE": f"127.0.0.1:{agent}:RFC:public", "POLLTIME": "1", "NETSERVER": "on",
-        "NISIP": "127.0.0.1", "NISPORT": str(port), "LOCKFILE": str(tmp_path),
+        "NISIP": "127.0.0.1", "NISPORT": "0", "LOCKFILE": str(tmp_path),
         "SCRIPTDIR": str(tmp_path), "PWRFAILDIR": str(tmp_path), "NOLOGINDIR": str(tmp_path),
         "EVENTSFILE": str(tmp_path / "events"), "STATFILE": str(tmp_path / "status"),
         "BATTERYLEVEL": "5", "MINUTES": "3", "TIMEOUT": "0", "ANNOY": "0",
@@ -207,9 +211,9 @@ def test_apcupsd_tells_load_times_nominal_power(agent: int, tmp_path: Path) -> N
     )
     words = [str(root / "sbin/apcupsd"), "-b", "-f", str(tmp_path / "apcupsd.conf")]
     words += ["-P", str(tmp_path / "pid")]
-    ups = source(f"apcupsd:127.0.0.1:{port}")
-    with daemon(words, tmp_path, LD_LIBRARY_PATH=str(library)):
-        until(lambda: look(ups).power_w, "apcupsd")
+    with daemon(words, tmp_path, LD_LIBRARY_PATH=str(library)) as child:
+        ups = source(f"apcupsd:127.0.0.1:{port_when_it_listens(child)}")
+        until(lambda: look(ups).power_w)
         found = look(ups)
         assert says(found, 0.33 * 865)
         assert found.description is not None
