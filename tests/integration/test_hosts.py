@@ -16,10 +16,12 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.hosts import reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
-from aferir.linux import journal, process, wait
+from aferir.linux import journal, process, undo
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
 from aferir.programs.kernels import kernel_path
+from tests.asleep import nobody_elses
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 SPEC = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
@@ -28,11 +30,11 @@ import sys
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
-host = Host(HostSpec(name="x", reach=tuple(sys.argv[1:])))
+host = Host(HostSpec(name="x", reach=tuple(sys.argv[2:])))
 spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28, cpu_quota=0.5)
 instance = RemoteEnvironment(host, "native").allocate(spec)
 print("held", flush=True)
-instance.run(["sleep", "4343"])
+instance.run(["sleep", sys.argv[1]])
 """
 
 
@@ -164,10 +166,10 @@ def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:
 
 @pytest.mark.parametrize("end", ["controller", "line"])
 def test_what_was_made_is_given_back_when_the_controller_has_gone(state: Path, end: str) -> None:
-    reach = ("env", f"AFERIR_STATE={state}")
+    reach, seconds = ("env", f"AFERIR_STATE={state}"), nobody_elses()
     background = ["env", "--ignore-signal=INT"]  # as a shell starts what is to run behind it
     child = process.start(
-        [*background, sys.executable, "-c", HOLDING, *reach],
+        [*background, sys.executable, "-c", HOLDING, seconds, *reach],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -178,12 +180,7 @@ def test_what_was_made_is_given_back_when_the_controller_has_gone(state: Path, e
         child.kill()
     else:
         os.kill(child.pid, signal.SIGSTOP)  # as when a cable is cut: nothing ends, nothing comes
-    assert wait.until(lambda: not list(journal.entries()), wait.after(60.0))
-    assert not _sleepers()
+    eventually(lambda: not list(journal.entries()))
+    assert not undo.processes(lambda words, _: words == ["sleep", seconds])
     child.kill()
     child.communicate()
-
-
-def _sleepers() -> list[str]:
-    done = process.run(["ps", "-eo", "args"])
-    return [line for line in done.stdout.splitlines() if line.startswith("sleep 4343")]

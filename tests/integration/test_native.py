@@ -11,6 +11,7 @@ from aferir import registry
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import journal, process
 from aferir.model.plan import SCRATCH, EnvironmentSpec
+from tests.asleep import nobody_elses
 from tests.integration.contract import EveryKind
 from tests.integration.support import (
     check_quota,
@@ -99,9 +100,9 @@ WRITES = 'echo "$AFERIR_SCRATCH"; echo 1 > "$AFERIR_SCRATCH/file"'
 
 def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
     instance = registry.by_kind("native").allocate(spec())
-    wanted = {SCRATCH: str(tmp_path)}
+    wanted, seconds = {SCRATCH: str(tmp_path)}, nobody_elses()
     done = instance.run(
-        ["sh", "-c", f"{WRITES}; setsid sleep 4321 > /dev/null 2>&1 &"], environment=wanted
+        ["sh", "-c", f"{WRITES}; setsid sleep {seconds} > /dev/null 2>&1 &"], environment=wanted
     )
     assert Path(done.stdout.strip()).parent == tmp_path
     with pytest.raises(ProgramError):
@@ -112,7 +113,7 @@ def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: P
     assert list(tmp_path.iterdir()) == []
     assert leftovers() == []
     lines = Path("/proc").glob("[0-9]*/cmdline")
-    assert not [line for line in lines if _reads(line) == b"sleep\x004321\x00"]
+    assert not [line for line in lines if _reads(line) == f"sleep\0{seconds}\0".encode()]
 
 
 def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from aferir import installed
 from aferir.environments.inside import PROGRAM, Inside
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import undo
+from tests.asleep import nobody_elses
 
 
 @pytest.fixture
@@ -78,11 +79,12 @@ def test_a_program_that_is_not_there_is_missing(inside: Inside, tmp_path: Path) 
 
 
 def test_a_time_limit_ends_what_it_started(inside: Inside) -> None:
+    sleep = f"sleep {nobody_elses()}"
     with pytest.raises(TimeoutExpired, match=r"1 s"):
-        inside.run(["sh", "-c", "setsid sleep 4322 & sleep 4322 & wait"], timeout_s=1.0)
+        inside.run(["sh", "-c", f"setsid {sleep} & {sleep} & wait"], timeout_s=1.0)
     names = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2> /dev/null"
     lines = inside.run(["sh", "-c", names]).stdout.splitlines()
-    assert not [line for line in lines if line.startswith("sleep 4322")]
+    assert not [line for line in lines if line.startswith(sleep)]
 
 
 def test_what_is_left_in_the_background_is_not_waited_for(inside: Inside) -> None:
@@ -126,13 +128,13 @@ def test_a_file_that_cannot_be_copied_is_an_error(inside: Inside, tmp_path: Path
 
 
 def test_its_end_is_an_error_for_whoever_waits(child: subprocess.Popen[bytes]) -> None:
-    inside = greeted(child)
+    inside, sleep = greeted(child), ["sleep", nobody_elses()]
     threading.Timer(0.1, child.kill).start()
     with pytest.raises(ProgramError, match="the instance ended"):
-        inside.run(["sleep", "4324"])
+        inside.run(sleep)
     with pytest.raises(ProgramError, match="the instance ended"):
         inside.run(["true"])
-    assert undo.kill(lambda arguments, _: arguments == ["sleep", "4324"]) <= 1
+    assert undo.kill(lambda arguments, _: arguments == sleep) <= 1
 
 
 def test_what_says_nothing_or_something_else_is_an_error() -> None:

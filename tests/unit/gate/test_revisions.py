@@ -10,7 +10,9 @@ import pytest
 
 from aferir.errors import ProgramError, TimeoutExpired, UsageError
 from aferir.gate.revisions import built
-from aferir.linux import cleaning, journal, undo, wait
+from aferir.linux import cleaning, journal, undo
+from tests.asleep import nobody_elses
+from tests.waiting import eventually
 
 COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-a", "-m", "x")
 
@@ -56,19 +58,21 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(repository: Path) -> Non
 def test_what_a_build_leaves_in_the_background_is_ended_and_not_waited_for(
     repository: Path,
 ) -> None:
-    line = "(exec setsid sleep 98765.2) & echo built > it"
+    seconds = nobody_elses()
+    line = f"(exec setsid sleep {seconds}) & echo built > it"
     with built(repository, ("HEAD~1", "HEAD"), line, 60) as pair:
         assert all((one.folder / "it").exists() for one in pair)
-        assert undo.processes(lambda words, _: "98765.2" in words) == []
+        assert undo.processes(lambda words, _: seconds in words) == []
 
 
 def test_a_build_that_does_not_end_is_ended(repository: Path) -> None:
+    seconds = nobody_elses()
     with (
         pytest.raises(TimeoutExpired),
-        built(repository, ("HEAD~1", "HEAD"), "sleep 98765.3 & sleep 98765.3", 0.5),
+        built(repository, ("HEAD~1", "HEAD"), f"sleep {seconds} & sleep {seconds}", 0.5),
     ):
         pass
-    assert undo.processes(lambda words, _: "98765.3" in words) == []
+    assert undo.processes(lambda words, _: seconds in words) == []
 
 
 def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
@@ -88,7 +92,7 @@ BUILDING = """
 import sys
 from pathlib import Path
 from aferir.gate.revisions import built
-line = "(exec setsid sleep 98765.1) & echo > up; exec sleep 98765.1"
+line = f"(exec setsid sleep {sys.argv[2]}) & echo > up; exec sleep {sys.argv[2]}"
 with built(Path(sys.argv[1]), ("HEAD~1", "HEAD"), line, 600):
     pass
 """
@@ -98,9 +102,10 @@ def test_what_a_kill_leaves_is_removed_and_the_repository_knows_nothing_of_it(
     repository: Path,
 ) -> None:
     """A worktree is locked while it is made: git itself would keep it for good."""
-    child = subprocess.Popen([sys.executable, "-c", BUILDING, str(repository)])
+    seconds = nobody_elses()
+    child = subprocess.Popen([sys.executable, "-c", BUILDING, str(repository), seconds])
     known = repository / ".git" / "worktrees"
-    assert wait.until(lambda: _building(repository), wait.after(60))
+    eventually(lambda: _building(repository))
     child.kill()
     child.wait()
     for folder in known.iterdir():
@@ -108,7 +113,7 @@ def test_what_a_kill_leaves_is_removed_and_the_repository_knows_nothing_of_it(
     [entry] = journal.orphans()
     assert cleaning.clean([entry], cleaning.LINUX) == []
     assert not known.exists()
-    assert undo.processes(lambda words, _: "98765.1" in words) == []
+    assert undo.processes(lambda words, _: seconds in words) == []
     assert git(repository, "worktree", "list").count("\n") == 1
     assert list(journal.entries()) == []
 

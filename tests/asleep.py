@@ -1,0 +1,10 @@
+"""Programs that sleep until a test ends them, and that it finds among all of this machine."""
+
+from __future__ import annotations
+
+import secrets
+
+
+def nobody_elses() -> str:
+    """A duration for sleep(1), in s, that no other program here has: from 31 to 63 years."""
+    return str(10**9 + secrets.randbelow(10**9))
