@@ -15,13 +15,13 @@ from aferir.model.record import Sample, Warning
 from aferir.programs.base import PROGRAM_FOLDER, read_parameters
 from aferir.programs.command.program import COMMAND
 from aferir.runner.repetition import command_line
+from tests.asleep import nobody_elses
 from tests.integration.support import own_state, usable
 
 pytestmark = pytest.mark.integration
 KINDS = registry.kinds()
-MARK = "98765.4321"
+MARK = nobody_elses()
 """How long those sleep that ought not to be left."""
-_SHORT_S = 5.0
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,12 @@ def left() -> list[str]:
 
 
 def measure(
-    instance: Instance, table: Mapping[str, object] | None = None, /, **keys: object
+    instance: Instance,
+    table: Mapping[str, object] | None = None,
+    /,
+    *,
+    limit_s: float | None = None,
+    **keys: object,
 ) -> tuple[dict[str, float], set[str]]:
     """Samples and doubts of one repetition, with the parameters of both."""
     parameters = {**(table or {}), **keys}
@@ -75,7 +80,7 @@ def measure(
             instance.put(file, PROGRAM_FOLDER / file.name)
     done = instance.run(
         command_line(kind, command),
-        timeout_s=_SHORT_S if MARK in str(parameters) else 60.0,
+        timeout_s=limit_s,
         environment=command.environment,
         check=False,
     )
@@ -149,7 +154,9 @@ def test_output_of_any_kind_and_length_is_taken(instance: Instance) -> None:
 
 def test_who_never_ends_is_ended(instance: Instance) -> None:
     with pytest.raises(TimeoutExpired):
-        measure(instance, command=["sh", "-c", f"setsid sleep {MARK} & sleep {MARK}"])
+        measure(
+            instance, limit_s=5.0, command=["sh", "-c", f"setsid sleep {MARK} & sleep {MARK}"]
+        )
     assert left() == []
 
 

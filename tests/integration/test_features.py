@@ -27,7 +27,7 @@ def said_with(environment: Environment, script: str, **keys: Any) -> str:
     spec = kind.spec(name="it", kind=kind.name, cpus=1, memory_bytes=2**28, **own)
     instance = environment.allocate(spec)
     try:
-        return instance.run(["sh", "-c", script], timeout_s=30).stdout.strip()
+        return instance.run(["sh", "-c", script]).stdout.strip()
     finally:
         instance.release()
 

@@ -37,7 +37,7 @@ with socket.create_server((sys.argv[1], 0)) as server:
     print(server.getsockname()[1], flush=True)
     server.accept()
 """
-CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 10)"
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])))"
 
 
 @pytest.fixture
@@ -75,7 +75,8 @@ def test_it_carries_datagrams_and_goes_away() -> None:
     with namespace.veth_pair() as pair:
         assert len(names(pair.mark)) == 2
         assert [entry.kind for entry in journal.entries()] == [namespace.KIND]
-        assert {path.name for path in Path("/sys/class/net").iterdir()} == host
+        added = {path.name for path in Path("/sys/class/net").iterdir()} - host
+        assert pair.interface not in added  # others of the machine may be
         inside = ["ip", "netns", "exec", pair.client]
         asked = process.run([*inside, "ip", "-o", "route", "get", pair.server_address])
         assert f"dev {pair.interface}" in asked.stdout
@@ -93,7 +94,7 @@ def test_the_hosts_of_a_star_reach_one_another() -> None:
         assert child.stdout is not None
         port = child.stdout.readline().strip()
         asking = ["ip", "netns", "exec", first.name, sys.executable, "-c", CONNECT]
-        process.run([*asking, last.address, port], timeout_s=20)
+        process.run([*asking, last.address, port])
         process.end(child)
     assert names(star.mark) == []
     assert folders() == []
