@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir.linux import wait
+from tests.waiting import eventually
 
 EXPERIMENT = """
 [experiment]
@@ -90,7 +90,7 @@ def test_the_same_command_finishes_a_run_that_was_ended(
     folder: Path, stage: Stage, number: signal.Signals
 ) -> None:
     with aferir(folder, "run", "small.toml") as child:
-        assert wait.until(lambda: stage(folder) or child.poll() is not None, wait.after(120))
+        eventually(lambda: stage(folder) or child.poll() is not None)
         child.send_signal(number)
         child.communicate()
     assert child.returncode in (0, 130, -number)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from aferir.errors import TimeoutExpired
 from aferir.linux import process, wait
 from aferir.linux.running import Running, is_stopped
 from tests.unit.linux.simulated_clock import SimulatedClock
+from tests.waiting import eventually
 
 
 def test_time_that_is_looked_at_often_counts_whole() -> None:
@@ -50,7 +52,7 @@ def test_it_is_looked_at_while_others_wait() -> None:
     running = Running(clock)
     with running.ticking():
         clock.advance(3.0)
-        assert wait.until(lambda: running._last_s == 1003.0, wait.after(20.0))
+        eventually(lambda: running._last_s == 1003.0)
     assert running.now_s() == 3.0
 
 
@@ -73,9 +75,9 @@ def test_a_child_that_is_stopped_and_continued() -> None:
     with child(SLEEPS) as made:
         assert not is_stopped(made.pid)
         made.send_signal(signal.SIGSTOP)
-        assert wait.until(lambda: is_stopped(made.pid), wait.after(20.0))
+        eventually(lambda: is_stopped(made.pid))
         made.send_signal(signal.SIGCONT)
-        assert wait.until(lambda: not is_stopped(made.pid), wait.after(20.0))
+        eventually(lambda: not is_stopped(made.pid))
 
 
 def test_a_grandchild_that_is_stopped() -> None:
@@ -89,9 +91,9 @@ def test_a_grandchild_that_is_stopped() -> None:
         grandchild = int(made.stdout.readline())
         assert not is_stopped(made.pid)
         os.kill(grandchild, signal.SIGSTOP)
-        assert wait.until(lambda: is_stopped(made.pid), wait.after(20.0))
+        eventually(lambda: is_stopped(made.pid))
         os.kill(grandchild, signal.SIGCONT)
-        assert wait.until(lambda: not is_stopped(made.pid), wait.after(20.0))
+        eventually(lambda: not is_stopped(made.pid))
     finally:
         process.end(made)
 
@@ -104,12 +106,21 @@ def test_a_child_that_waits_for_a_terminal_is_not_waited_for(number: signal.Sign
 
 
 def test_a_program_that_is_found_stopped_uses_up_none_of_its_time(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It runs for longer than its limit; what is found at each look decides."""
+    looks: list[int] = []
+
+    def stopped(pid: int) -> bool:
+        looks.append(pid)
+        if len(looks) == 10:
+            (tmp_path / "go").touch()
+        return True
+
     monkeypatch.setattr(process, "_LOOK_S", 0.05)
-    monkeypatch.setattr(process, "is_stopped", lambda _pid: True)
-    done = process.run(["sh", "-c", "sleep 1; echo went on"], timeout_s=0.1)
+    monkeypatch.setattr(process, "is_stopped", stopped)
+    script = f"until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo went on"
+    done = process.run(["sh", "-c", script], timeout_s=0.1)
     assert done.stdout == "went on\n"
     assert done.stopped_s > 0
     monkeypatch.setattr(process, "is_stopped", lambda _pid: False)
