@@ -20,6 +20,7 @@ from aferir.config import colocation
 from aferir.errors import UsageError
 from aferir.linux import journal, process
 from tests.integration.support import own_state
+from tests.waiting import eventually
 
 _MAY = not any(finding.status == "missing" for finding in findings())
 _RIGHT = {
@@ -142,11 +143,12 @@ def test_the_end_of_the_service_ends_the_run_and_the_batch(
     given = [word for pair in words.items() for word in pair]
     command = [sys.executable, "-m", "aferir", "colocate", *given, "--", "sleep", "1000"]
     child = process.start(command, stderr=subprocess.PIPE)
-    while not (journal.state_folder() / "colocation").is_dir():
-        assert child.poll() is None
+    begun = journal.state_folder() / "colocation"
+    eventually(lambda: begun.is_dir() or child.poll() is not None)
+    assert child.poll() is None
     os.kill(served.pid, signal.SIGKILL)
     served.wait()
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate()
     assert child.returncode == 4
     assert "service ended" in errors
     assert list(journal.entries()) == []

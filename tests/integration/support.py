@@ -215,8 +215,13 @@ def first_answer(address: str, asked: float) -> float:
     return float("inf")
 
 
-def killed_after(seconds: float, program: str, *arguments: str) -> None:
-    """Run `program` and kill it, it alone, so long after it has said that it goes on."""
+def killed_after(
+    seconds: float, program: str, *arguments: str, once: Callable[[], object] = lambda: True
+) -> None:
+    """Run `program` and kill it, it alone, so long after it has said that it goes on.
+
+    `once`: what has to be true as well before the time begins.
+    """
     child = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,
@@ -225,6 +230,7 @@ def killed_after(seconds: float, program: str, *arguments: str) -> None:
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"go\n"
+        eventually(lambda: once() or child.poll() is not None)
         time.sleep(seconds)
         child.send_signal(signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL

@@ -63,7 +63,7 @@ def test_a_server_slower_than_the_video_violates_every_viewer(video: Path) -> No
 def test_nothing_of_a_node_is_left(video: Path) -> None:
     with native_node(video) as node:
         pid = node.pid
-        assert urllib.request.urlopen(node.url, timeout=30).status == 200  # noqa: S310
+        assert urllib.request.urlopen(node.url, timeout=600).status == 200  # noqa: S310
     eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
