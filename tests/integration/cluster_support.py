@@ -12,14 +12,14 @@ from aferir.linux import journal, process
 from tests.waiting import eventually
 
 
-def run(cluster: str, *command: str, root: bool = False, timeout_s: float = 60) -> str:
+def run(cluster: str, *command: str, root: bool = False) -> str:
     """What a command on the front end prints."""
     state = storing.read(cluster)
     inside = configuration.user_command(command, root=root)
     place = manager.place_of(state)
     made = manager.backend(state.description)
     entered = made.enter(place, state.nodes[0], inside, {})
-    return process.run(entered, timeout_s=timeout_s).stdout
+    return process.run(entered).stdout
 
 
 def kill(cluster: str, name: str) -> None:

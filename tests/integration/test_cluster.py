@@ -143,7 +143,7 @@ def test_a_job_whose_node_dies_fails_and_says_so_and_the_next_runs(cluster: str)
     ready = storing.folder(cluster) / "home/user/ready"
     killer = threading.Thread(target=kill_once, args=(cluster, "node1", ready), daemon=True)
     killer.start()
-    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 60"]
+    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 3000"]
     with pytest.raises(ProgramError, match="because node1 died"):
         running.run(cluster, job)
     killer.join()
@@ -225,15 +225,21 @@ def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path
 def test_killed_at_any_moment_nothing_is_left_after_cleaning() -> None:
     draw = random.Random(7)  # noqa: S311 - not cryptography
     seen: set[str] = set()
-    for _ in range(6):
-        killed_after(draw.uniform(0, 0.9), CREATING)
+    kills = 6
+
+    def may_come() -> bool:
+        """On a busy machine, all kills may come before anything is made: others follow then."""
+        return kills > 0 or storing.folder("killed").exists()
+
+    while kills > 0 or not seen:
+        killed_after(draw.uniform(0, 0.9), CREATING, once=may_come)
+        kills -= 1
         if "killed" in storing.names():
             manager.destroy("killed")
         seen |= {entry.kind for entry in journal.orphans()}
         assert registry.clean(journal.orphans()) == []
         assert journal.orphans() == []
         assert not storing.folder("killed").exists()
-    assert seen, "no kill found anything half made: the test tests nothing"
 
 
 NAMES = ["front", "node1", "node2", "node3"]

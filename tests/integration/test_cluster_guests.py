@@ -14,15 +14,12 @@ from aferir.cluster import manager, packaging, running, storing
 from aferir.cluster.description import Description
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
-from tests.integration import cluster_support
-from tests.integration.cluster_support import kill, kill_once
+from tests.integration.cluster_support import kill, kill_once, run
 from tests.integration.support import leftovers, own_state
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 NAME = "guests"
-LIMIT_S = 300.0
-"""A busy host takes that long to emulate what a quiet one does in ten seconds."""
 WHO = ["mpirun", "-N", "1", "hostname"]
 
 
@@ -55,7 +52,7 @@ def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str)
     ready = storing.folder(cluster) / "home/user/ready"
     killer = threading.Thread(target=kill_once, args=(cluster, "node1", ready), daemon=True)
     killer.start()
-    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 300"]
+    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 3000"]
     with pytest.raises(ProgramError, match="because node1 died"):
         running.run(cluster, job)
     killer.join()
@@ -100,7 +97,3 @@ def test_saved_by_containers_it_comes_back_as_guests_with_the_disk_of_a_worker(
         assert seen[1] != os.uname().release
     finally:
         manager.destroy("boxes")
-
-
-def run(cluster: str, *command: str, root: bool = False) -> str:
-    return cluster_support.run(cluster, *command, root=root, timeout_s=LIMIT_S)
