@@ -86,7 +86,7 @@ def test_a_gate_tells_a_version_that_takes_three_times_as_long(folder: Path) -> 
     done = aferir(
         folder,
         *("gate", "--base", "HEAD~1", "--head", "HEAD", "--build", "cp bench built"),
-        *("--at-most", "50%", "--time", "100s", "-n", "8", "--metric", "duration_s"),
+        *("--at-most", "50%", "--time", "1000s", "-n", "8", "--metric", "duration_s"),
         *("--junit", "j.xml", "--markdown", "m.md", "--bencher", "b.json"),
         *("--github-benchmark", "g.json", "--", "sh", "built"),
     )
@@ -112,7 +112,7 @@ def test_a_gate_may_run_inside_of_an_environment(folder: Path) -> None:
     done = aferir(
         folder,
         *("gate", "--in", "chroot cpus=1", "--base", "HEAD~1", "--head", "HEAD", "--at-most"),
-        *("50%", "--time", "100s", "-n", "8", "--metric", "duration_s", "--", "./bench"),
+        *("50%", "--time", "1000s", "-n", "8", "--metric", "duration_s", "--", "./bench"),
     )
     assert done.exit_code == 1, done.stdout + done.stderr
     assert done.stdout.startswith("Failed: head is more than 50 % slower than base")
