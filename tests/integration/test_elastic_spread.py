@@ -23,6 +23,7 @@ from aferir.elastic.simulate import Load
 from aferir.elastic.spread import SpreadAudience, cluster
 from aferir.elastic.video import Video, make
 from aferir.errors import ProgramError
+from aferir.linux import undo
 from aferir.model.finding import Finding
 from tests.dask_cluster import dask_cluster, needs_dask
 
@@ -96,15 +97,6 @@ def workers(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def viewers_of(url: str) -> int:
-    """Number of programs that run viewers of that URL."""
-    found = 0
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            found += url.encode() in path.read_bytes().split(b"\0")
-    return found
-
-
 def arrivals_of(seen: Seen) -> list[float]:
     return sorted(time for part in seen.parts for time in part.intended_s)
 
@@ -159,7 +151,7 @@ def test_a_movie_has_the_same_viewers_on_two_workers_as_in_one_process(
 def test_a_worker_that_dies_is_an_error_and_no_endless_wait(video: Path, workers: str) -> None:
     async def act(audience: SpreadAudience, url: str, victim: int) -> None:
         watching = asyncio.create_task(audience.watch(url, WATCHING, [60.0, 60.1], limit_s=300.0))
-        while viewers_of(url) < 2:
+        while len(undo.processes(lambda words, _: url in words)) < 2:
             await asyncio.sleep(0.05)
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ProgramError, match="is gone"):

@@ -9,7 +9,7 @@ import pytest
 
 from aferir import registry
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import journal, process
+from aferir.linux import journal, process, undo
 from aferir.model.plan import SCRATCH, EnvironmentSpec
 from tests.asleep import nobody_elses
 from tests.integration.contract import EveryKind
@@ -112,8 +112,7 @@ def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: P
     instance.release()
     assert list(tmp_path.iterdir()) == []
     assert leftovers() == []
-    lines = Path("/proc").glob("[0-9]*/cmdline")
-    assert not [line for line in lines if _reads(line) == f"sleep\0{seconds}\0".encode()]
+    assert undo.processes(lambda words, _: words == ["sleep", seconds]) == []
 
 
 def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
@@ -125,17 +124,10 @@ def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
         f"i.run(['sh', '-c', '{WRITES}; sleep 100'], environment=v)\n"
     )
     child = process.start([sys.executable, "-c", code])
-    eventually(lambda: list(tmp_path.glob("*/file")))
+    eventually(lambda: [path for path in tmp_path.glob("*/file") if path.read_text()])
     child.kill()
     child.wait()
     assert [path.read_text() for path in tmp_path.glob("*/file")] == ["1\n"]
     assert registry.clean(journal.orphans()) == []
     assert list(tmp_path.iterdir()) == []
     assert leftovers() == []
-
-
-def _reads(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""

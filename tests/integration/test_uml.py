@@ -30,6 +30,7 @@ from tests.integration.support import (
     own_state,
     usable,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -61,14 +62,7 @@ def instance(base: Image) -> Iterator[Guest]:
 
 def marked(mark: str) -> list[int]:
     """Processes of that entry of the journal."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{undo.MARK}={mark}".encode() in (path / "environ").read_bytes().split(b"\0"):
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
+    return undo.processes(lambda _, variables: variables.get(undo.MARK) == mark)
 
 
 def test_phases_add_up(instance: Guest) -> None:
@@ -114,15 +108,13 @@ def test_a_paused_one_stands_still(instance: Guest) -> None:
     counting = "i=0; while :; do i=$((i+1)); echo $i > /run/count; done"
     instance.run(["sh", "-c", f"({counting}) > /dev/null 2>&1 & echo $! > /run/counter"])
     before = ticks(instance)
-    while ticks(instance) == before:
-        time.sleep(0.01)
+    eventually(lambda: ticks(instance) != before)
     instance.pause()
     paused = ticks(instance)
     time.sleep(0.2)
     assert ticks(instance) == paused
     instance.resume()
-    while ticks(instance) == paused:
-        time.sleep(0.01)
+    eventually(lambda: ticks(instance) != paused)
     instance.run(["sh", "-c", "kill $(cat /run/counter)"])
 
 
@@ -245,8 +237,8 @@ def test_after_a_kill_its_kernel_is_gone_and_clean_removes_the_rest(
         mark = journal_id()
         assert marked(mark)
         child.send_signal(signal.SIGKILL)
-    while os.geteuid() == 0 and marked(mark):  # an ordinary user may have to clean first
-        time.sleep(0.01)
+    if os.geteuid() == 0:  # an ordinary user may have to clean first
+        eventually(lambda: not marked(mark))
     for _ in range(2):
         assert registry.clean(journal.orphans()) == []
     assert marked(mark) == []
