@@ -149,11 +149,10 @@ def test_global_time_is_the_servers_within_its_bound(server: rgap.Server) -> Non
 
 
 def test_the_second_look_comes_by_itself_and_tightens_the_bound(server: rgap.Server) -> None:
+    assert ask(server).info().rate_doubt_ppm > 100
     clock = ask(server, background=True)
-    assert clock.info().rate_doubt_ppm > 100
     eventually(lambda: clock.info().looks >= 2)
     info = clock.info()
-    assert info.looks == 2
     assert abs(info.rate_ppm) < info.rate_doubt_ppm + 0.25
 
 
@@ -173,14 +172,17 @@ def test_a_node_serves_the_next_level(server: rgap.Server) -> None:
         below = ask(second)
         assert below.info().level == 2
         assert below.info().timeline == server.info().timeline
+        before = rvec.now_ns()
         at, bound = below.now()
-        assert abs(at - rvec.now_ns()) <= bound + 10**8
+        assert before - bound <= at <= rvec.now_ns() + bound
 
 
 def test_unix_time_is_served_unless_told_otherwise() -> None:
     with rgap.Server(KEY, port=0) as unix:
-        at, bound = ask(unix).now()
-        assert abs(at - time.time_ns()) < bound + 10**8
+        clock = ask(unix)
+        before = time.time_ns()
+        at, bound = clock.now()
+        assert before - bound - 10**8 < at < time.time_ns() + bound + 10**8
 
 
 def test_a_wrong_key_gets_no_answer_and_is_counted(server: rgap.Server) -> None:
@@ -189,7 +191,7 @@ def test_a_wrong_key_gets_no_answer_and_is_counted(server: rgap.Server) -> None:
         rgap.GlobalClock.synchronise("127.0.0.1", port, key=bytes(32), deadline_s=0.2)
     assert "this very key" in caught.value.remedy
     assert caught.value.status == -5
-    assert server.info().foreign > 0
+    eventually(lambda: server.info().foreign > 0)
     assert server.info().dropped >= server.info().foreign
 
 
