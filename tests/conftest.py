@@ -19,6 +19,8 @@ settings.load_profile("shared-machine")
 
 # What a shell starts in the background ignores it, and so would all that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# `kill` and limits of CI end tests as Ctrl-C does: fixtures release what they have made.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
