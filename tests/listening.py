@@ -6,7 +6,6 @@ A free port that is looked for beforehand may be another program's by the time i
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 _STATES = {"tcp": "0A", "udp": "07"}
@@ -18,7 +17,7 @@ def port_of(pid: int, protocol: str = "tcp") -> int | None:
     links = set()
     for path in Path(f"/proc/{pid}/fd").glob("*"):
         with contextlib.suppress(OSError):
-            links.add(os.readlink(path))
+            links.add(str(path.readlink()))
     table = Path(f"/proc/{pid}/net/{protocol}").read_text(encoding="ascii").splitlines()[1:]
     for fields in map(str.split, table):
         if fields[3] == _STATES[protocol] and f"socket:[{fields[9]}]" in links:

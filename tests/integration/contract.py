@@ -141,13 +141,16 @@ class EveryKind:
                 instance.run(["true"])
 
     def test_whatever_a_kill_leaves_is_removed(
-        self, environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        environment: Environment,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Whenever it comes: while an instance is made, used, or given back."""
         if not self.kills:
             pytest.skip("it makes nothing")
         assert environment.kind == self.kind
-        monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+        own_state(tmp_path_factory, monkeypatch)  # a short path: sockets of guests are in it
         kill_at_random_moments(
             self.kind, self.keys, self.longest_start_s, kills=self.kills, entries=self.entries
         )

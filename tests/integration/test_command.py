@@ -154,9 +154,7 @@ def test_output_of_any_kind_and_length_is_taken(instance: Instance) -> None:
 
 def test_who_never_ends_is_ended(instance: Instance) -> None:
     with pytest.raises(TimeoutExpired):
-        measure(
-            instance, limit_s=5.0, command=["sh", "-c", f"setsid sleep {MARK} & sleep {MARK}"]
-        )
+        measure(instance, limit_s=5.0, command=["sh", "-c", f"setsid sleep {MARK} & sleep {MARK}"])
     assert left() == []
 
 

@@ -88,7 +88,8 @@ def serving(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
+    """Wait until it is true, while the service goes on."""
+    while not condition():  # noqa: ASYNC110 - counts of the service
         await asyncio.sleep(0.01)
 
 

@@ -151,7 +151,7 @@ def test_a_movie_has_the_same_viewers_on_two_workers_as_in_one_process(
 def test_a_worker_that_dies_is_an_error_and_no_endless_wait(video: Path, workers: str) -> None:
     async def act(audience: SpreadAudience, url: str, victim: int) -> None:
         watching = asyncio.create_task(audience.watch(url, WATCHING, [60.0, 60.1], limit_s=300.0))
-        while len(undo.processes(lambda words, _: url in words)) < 2:
+        while len(undo.processes(lambda words, _: url in words)) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ProgramError, match="is gone"):

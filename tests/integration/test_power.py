@@ -155,9 +155,10 @@ def test_a_driver_that_died_makes_the_data_stale(nut: Nut) -> None:
 def test_an_unknown_ups_and_a_closed_port_are_said(nut: Nut) -> None:
     with pytest.raises(PowerError, match="UNKNOWN-UPS"):
         nut.source("other").read()
-    with socket.socket() as closed, pytest.raises(PowerError, match="does not answer"):
+    with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        source(f"nut:good@127.0.0.1:{closed.getsockname()[1]}").read()
+        with pytest.raises(PowerError, match="does not answer"):
+            source(f"nut:good@127.0.0.1:{closed.getsockname()[1]}").read()
 
 
 @pytest.fixture

@@ -23,9 +23,6 @@ WANTED: dict[ProviderName, Wanted] = {
     "opennebula": Wanted(provider="opennebula", size="aferir-node"),
 }
 
-QUICK = Consistency(appears_s=600.0, apart_s=0.1)
-"""Two looks at one that is gone may follow each other soon; looks at one that comes may be late."""
-
 
 class Field:
     """A cloud of the field: a stand-in whose answers `spoil` changes before they are sent."""
@@ -58,8 +55,9 @@ class Field:
             self._monkeypatch.setenv(variable, value)
         return msgspec.structs.replace(WANTED[name], port=service, limit_s=600.0)
 
-    def cloud(self, wanted: Wanted) -> remote.RemoteCloud:
+    def cloud(self, wanted: Wanted, appears_s: float = 600.0) -> remote.RemoteCloud:
+        """One that shows an instance within that time; looks at what has gone follow soon."""
         made = providers.cloud(wanted)
         assert isinstance(made, remote.RemoteCloud)
-        made._cloud.consistency = QUICK
+        made._cloud.consistency = Consistency(appears_s=appears_s, apart_s=0.1)
         return made

@@ -33,7 +33,8 @@ def field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Field]:
 def test_clean_finds_by_its_tag_what_no_entry_tells_of(
     field: Field, name: ProviderName, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cloud = field.cloud(field.start(name, lambda answer, path, body: answer(path, body)))
+    wanted = field.start(name, lambda answer, path, body: answer(path, body))
+    cloud = field.cloud(wanted, appears_s=1.5)
     lives, lost = cloud.create(), cloud.create()
     other = field.machines.add("aferir-0badcafe-0123456789ab")
     for entry in journal.entries():

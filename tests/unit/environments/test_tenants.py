@@ -38,9 +38,7 @@ def test_tenants_get_cpus_next_to_each_other_and_share_past_the_last() -> None:
 
 def test_what_is_run_runs_in_all_of_them_at_the_same_time(tmp_path: Path) -> None:
     """Each waits for the other's file: one after the other would never end."""
-    script = (
-        'touch "$1/$$"; until [ $(ls "$1" | wc -l) = 2 ]; do sleep 0.02; done; echo met'
-    )
+    script = 'touch "$1/$$"; until [ $(ls "$1" | wc -l) = 2 ]; do sleep 0.02; done; echo met'
     tenants = native()
     done = tenants.run(["sh", "-c", script, "sh", str(tmp_path)], timeout_s=None)
     assert [done.stdout, *(other.stdout for other in done.others)] == ["met\n", "met\n"]
