@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from aferir.cli.running import reached
 from aferir.cluster import manager
 from aferir.cluster.description import Description
-from aferir.errors import MissingError
+from aferir.errors import MissingError, UsageError
 from aferir.hosts import reaching
 from aferir.hosts.environment import RemoteEnvironment
 from aferir.image import userland
@@ -134,18 +135,30 @@ def test_what_slurm_refuses_is_said_in_its_words(batch: str, tmp_path: Path) -> 
     assert jobs(batch) == []
 
 
-def test_pods_are_hosts_and_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to a pod alone: a cluster of Kubernetes is not here."""
+@pytest.fixture
+def pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[HostSpec]:
+    """Two pods as hosts. The way to a pod alone: a cluster of Kubernetes is not here."""
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
     (tmp_path / "kubectl").write_text(KUBECTL.format(folder=tmp_path), encoding="utf-8")
     (tmp_path / "kubectl").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     lent = AllocationSpec(name="kubernetes:2", nodes=2, keys=KubernetesKeys(namespace="lab"))
-    specs = [HostSpec(name=f"p{k}", reach=(), allocated=lent, number=k) for k in (1, 2)]
-    found = reaching.reach(specs)
+    return [HostSpec(name=f"p{k}", reach=(), allocated=lent, number=k) for k in (1, 2)]
+
+
+def test_pods_are_deleted_where_the_plan_is_refused(pods: list[HostSpec], tmp_path: Path) -> None:
+    """It is judged by what the hosts have, so they are allocated by then."""
+    with pytest.raises(UsageError), reached(pods):
+        raise UsageError("more CPUs than there are", remedy="")
+    assert (tmp_path / "told").read_text(encoding="utf-8").split() == ["wait", "delete"]
+    assert not [entry for entry in journal.entries() if entry.kind == "kubernetes"]
+
+
+def test_pods_are_hosts_and_are_deleted(pods: list[HostSpec], tmp_path: Path) -> None:
+    found = reaching.reach(pods)
     try:
-        pods = json.loads((tmp_path / "pods").read_text(encoding="utf-8"))["items"]
-        assert len({pod["metadata"]["name"] for pod in pods}) == 2
+        made = json.loads((tmp_path / "pods").read_text(encoding="utf-8"))["items"]
+        assert len({pod["metadata"]["name"] for pod in made}) == 2
         spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
         for host in found.hosts.values():
             instance = RemoteEnvironment(host, "native").allocate(spec)

@@ -184,3 +184,31 @@ def test_what_was_made_is_given_back_when_the_controller_has_gone(state: Path, e
     assert not undo.processes(lambda words, _: words == ["sleep", seconds])
     child.kill()
     child.communicate()
+
+
+def _kill_agent() -> None:
+    for pid in {entry.owner_pid for entry in journal.entries()}:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_a_killed_agent_left_is_removed_when_its_host_is_done_with(host: Host) -> None:
+    """No request follows that would have a new agent clean up."""
+    RemoteEnvironment(host, "native").allocate(SPEC)
+    _kill_agent()
+    assert host.close() == []
+    assert not list(journal.entries())
+
+
+def test_a_host_that_is_gone_by_then_is_named(tmp_path: Path, state: Path) -> None:
+    gone = tmp_path / "gone"
+    reach = script(tmp_path, f'[ ! -e {gone} ] || exit 1\nAFERIR_STATE={state} exec "$@"')
+    host = Host(HostSpec(name="x", reach=reach))
+    RemoteEnvironment(host, "native").allocate(SPEC)
+    gone.touch()
+    _kill_agent()
+    (said,) = host.close(within_s=0.0)
+    assert "host x cannot be used" in said
+    assert "aferir hosts clean" in said
+    gone.unlink()
+    assert host.close() == []
+    assert not list(journal.entries())

@@ -5,6 +5,7 @@ A pod ends by itself after a day (`activeDeadlineSeconds`), should nobody be lef
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 
@@ -52,15 +53,15 @@ def allocate(spec: AllocationSpec) -> Pods:
         ready = ["wait", "pod", "--for=condition=Ready", f"--selector={_LABEL}={entry.id}"]
         ready += [f"--timeout={_READY_S}s"]
         process.run([*_kubectl(keys), *ready], timeout_s=_READY_S + _ASKED_S)
-    except AferirError as error:
-        give_back(entry)
+    except BaseException as error:
+        with contextlib.suppress(AferirError):  # the journal has them still
+            give_back(entry)
+        if not isinstance(error, AferirError):
+            raise
         raise MissingError(
             f"Kubernetes allocates no pods: {error.message}",
             remedy="see `kubectl get events`, and `namespace` and `image` of [kubernetes]",
         ) from None
-    except BaseException:
-        give_back(entry)
-        raise
     return Pods(entry, keys, spec.nodes)
 
 

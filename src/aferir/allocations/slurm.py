@@ -6,12 +6,13 @@ process, however that ends; the journal is for the case that salloc is killed as
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import subprocess
 from collections.abc import Sequence
 
 from aferir.allocations.base import Allocator
-from aferir.errors import MissingError
+from aferir.errors import AferirError, MissingError
 from aferir.linux import journal, process
 from aferir.model.host import AllocationSpec, SlurmKeys
 
@@ -62,14 +63,15 @@ def allocate(spec: AllocationSpec) -> SlurmAllocation:
             stderr=subprocess.PIPE,
             survives_us=True,  # it ends with its standard input, and gives the nodes back
         )
-    except MissingError:
+    except BaseException:
         journal.erase(entry)
         raise
     try:
         return SlurmAllocation(child, entry, keys)
     except BaseException:
-        _end(child)
-        give_back(entry)
+        process.end(child)  # one that waits for its turn reads no input
+        with contextlib.suppress(AferirError):  # the journal has it still
+            give_back(entry)
         raise
 
 

@@ -87,27 +87,27 @@ def execute(options: argparse.Namespace) -> int:
         limit_s=seconds("--limit", options.limit),
     )
     limits = machine.host_limits()
-    others = None
     if options.hosts is not None:
         document["host"] = host_tables(options.hosts)
-        others = reached(plan_of(document, limits).hosts)
-        limits = others.limits(limits)
     text = write_toml(document)
     plan = plan_of(document, limits)
     if options.save is not None:
         write_text(options.save, text)
-    run = carry_out(
-        plan,
-        text.encode(),
-        options.runs,
-        fresh=options.new,
-        reports=True,
-        # The core's frequency is not measured: that would take longer than many programs.
-        watch=runner.Watch(probes.all_probes()),
-        enough=_within(budget_s, plan.stop.minimum),
-        budget_s=budget_s,
-        others=others,
-    )
+    with reached(plan.hosts) as others:
+        if others is not None:
+            plan = plan_of(document, others.limits(limits))
+        run = carry_out(
+            plan,
+            text.encode(),
+            options.runs,
+            fresh=options.new,
+            reports=True,
+            # The core's frequency is not measured: that would take longer than many programs.
+            watch=runner.Watch(probes.all_probes()),
+            enough=_within(budget_s, plan.stop.minimum),
+            budget_s=budget_s,
+            others=others,
+        )
     more = figure_lines(run.plan, run.records) + doubt_lines(run.records, DOUBTS)
     return report_run(run, json=options.json, ignored=("time-limit",), more=more)
 

@@ -53,21 +53,19 @@ def execute(options: argparse.Namespace) -> int:
         return config.parse(experiment, limits, programs, registry.kinds(), source=source)
 
     plan = planned(limits)
-    others = None
-    if plan.hosts and not options.check:
-        from aferir.cli.running import reached
-
-        others = reached(plan.hosts)
-        plan = planned(others.limits(limits))
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         for text in plan.shrunk:
             print(f"- {text}")
         return 0
 
-    from aferir.cli.running import carry_out
+    from aferir.cli.running import carry_out, reached
 
-    run = carry_out(plan, experiment, options.runs, fresh=options.new, reports=True, others=others)
+    with reached(plan.hosts) as others:
+        if others is not None:
+            plan = planned(others.limits(limits))
+        fresh = options.new
+        run = carry_out(plan, experiment, options.runs, fresh=fresh, reports=True, others=others)
     return report_run(run, json=options.json)
 
 

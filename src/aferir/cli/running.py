@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +31,25 @@ def host_tables(path: Path) -> list[dict[str, object]]:
     return [dict(table) for table in document.get("host", [])]
 
 
-def reached(specs: Sequence[HostSpec]) -> Reached:
-    """Connect to the hosts, and print notes about them."""
-    from aferir.hosts import reaching
+@contextmanager
+def reached(specs: Sequence[HostSpec]) -> Iterator[Reached | None]:
+    """Connections to the hosts within the block, and their allocations; None without any host.
 
-    found = reaching.reach(specs)
-    for note in found.notes():
-        print(f"aferir: {note}", file=sys.stderr)
-    return found
+    Notes about them are printed, also about what could not be removed there at the end.
+    """
+    if not specs:
+        yield None
+        return
+    from aferir.hosts import reaching
+    from aferir.runner.interrupts import ending_signals
+
+    with ending_signals():
+        found = reaching.reach(specs)
+        try:
+            _print(found.notes())
+            yield found
+        finally:
+            _print(found.close())
 
 
 def carry_out(
@@ -63,8 +74,7 @@ def carry_out(
     from aferir.cli.progress import RunProgress
     from aferir.probes import account, frequency
 
-    lines: AbstractContextManager[object] = nullcontext() if others is None else closing(others)
-    with RunProgress(budget_s=budget_s) as progress, lines:
+    with RunProgress(budget_s=budget_s) as progress:
         return runner.run(
             plan,
             runs,
@@ -86,6 +96,11 @@ def carry_out(
             reports=reports,
             enough=enough,
         )
+
+
+def _print(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"aferir: {note}", file=sys.stderr)
 
 
 def _meter(power: str) -> Callable[[], Meter] | None:

@@ -15,7 +15,8 @@ from aferir.errors import AferirError
 from aferir.hosts import messages
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.clocks import Offset
-from aferir.hosts.line import Line
+from aferir.hosts.line import STEP_S, Line
+from aferir.linux import wait
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.host import HostSpec
@@ -24,6 +25,9 @@ from aferir.model.plan import EnvironmentSpec
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
 """Time in s beyond a program's own limit, in which its agent ends it."""
+_AGAIN_S = 1.0
+"""Period in s of attempts to reach a host that is to be cleaned up."""
+_CLEAN = "aferir hosts clean FILE"
 
 
 class Host:
@@ -32,6 +36,8 @@ class Host:
     def __init__(self, spec: HostSpec, attendant: Attendant | None = None) -> None:
         """Store how the host is reached; `attendant` keeps the connection alive, None: its own."""
         self.spec = spec
+        self.in_doubt = False
+        """True once an agent did not end by itself, until its host has been cleaned up."""
         self._attendant = attendant
         self._line: Line | None = None
 
@@ -42,10 +48,34 @@ class Host:
         return self._line
 
     def lose(self) -> None:
-        """Drop a broken connection; the agent releases what was made over it."""
+        """Drop the connection; the agent releases what was made over it."""
         if self._line is not None:
-            self._line.close()
+            self.in_doubt |= not self._line.close()
             self._line = None
+
+    def close(self, within_s: float = STEP_S) -> list[str]:
+        """End the connection; where an agent did not end by itself, clean up over a new one.
+
+        Connecting is tried again for `within_s`, as a host that starts anew refuses it at first.
+        Returns messages about what is left there.
+        """
+        self.lose()
+        if not self.in_doubt:
+            return []
+        try:
+            left = wait.until_it_works(
+                self._clean_anew, AferirError, wait.after(within_s), period_s=_AGAIN_S
+            )
+        except AferirError as error:
+            return [f"{error.message}; what this run left there is removed by `{_CLEAN}`"]
+        self.in_doubt = bool(left)
+        return [f"host {self.spec.name}: {problem}" for problem in left]
+
+    def _clean_anew(self) -> list[str]:
+        try:
+            return self.clean()
+        finally:
+            self.lose()
 
     def environment(self, kind: str) -> RemoteEnvironment:
         """Return the environment of that kind on the host; nothing is allocated yet."""

@@ -116,20 +116,25 @@ class Line:
         """Send a request whose answer has no value. Errors: as of `ask`."""
         self.ask(request, object)
 
-    def close(self) -> None:
-        """Close the connection; the agent releases everything. May be called twice."""
+    def close(self) -> bool:
+        """Close the connection; the agent releases everything. May be called twice.
+
+        Returns True if the agent has ended by itself. Otherwise it was killed, or the connection
+        broke first, and what it made may be there still.
+        """
         self._attendant.remove(self)
         if self._child.stdin is not None:
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
         try:
-            self._child.wait(STEP_S)
+            code = self._child.wait(STEP_S)
         except subprocess.TimeoutExpired:
-            process.end(self._child)
+            code = process.end(self._child)
         self._hearing.join(STEP_S)
         for stream in (self._child.stdout, self._child.stderr):
             if stream is not None:
                 stream.close()
+        return code == 0
 
     def greet(self) -> None:
         """Send a keep-alive message, unless something is being sent or the pipe is full.

@@ -55,11 +55,17 @@ class Reached(msgspec.Struct, frozen=True):
             for name, one in self._found()
         }
 
-    def close(self) -> None:
-        """End all lines; returns once the agents have given everything back."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(Host.lose, self.hosts.values()))
-        undo.each(lambda one: one.release(), self.allocations)
+    def close(self) -> list[str]:
+        """End all connections, then all allocations; returns messages about what hosts have left.
+
+        Where an agent did not end by itself, a new one cleans up first.
+        """
+        try:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                left = list(pool.map(Host.close, self.hosts.values()))
+        finally:
+            undo.each(lambda one: one.release(), self.allocations)
+        return [said for one in left for said in one]
 
     def places(self, plan: Plan) -> dict[str, Host | Spread]:
         """Hosts by the value of `host` of the environments, which may list several names."""
@@ -89,13 +95,14 @@ def reach(specs: Sequence[HostSpec]) -> Reached:
     where the batch system refuses.
     """
     made: dict[str, Allocation] = {}
+    hosts: list[Host] = []
     try:
         for spec in dict.fromkeys(one.allocated for one in specs if one.allocated is not None):
             made[spec.name] = allocations.allocate(spec)
         hosts = connect([_there(spec, made) for spec in specs])
         return Reached({host.spec.name: host for host in hosts}, ask(hosts), tuple(made.values()))
     except BaseException:
-        undo.each(lambda one: one.release(), tuple(made.values()))
+        Reached({host.spec.name: host for host in hosts}, {}, tuple(made.values())).close()
         raise
 
 

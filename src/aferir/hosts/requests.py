@@ -257,7 +257,7 @@ def _meter(power: str) -> Callable[[], Meter] | None:
 def _clean() -> list[str]:
     from aferir import registry
 
-    return list(registry.context().clean(journal.orphans()))
+    return registry.clean(journal.orphans())
 
 
 def _program(name: str) -> Path | None:

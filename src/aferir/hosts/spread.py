@@ -103,14 +103,15 @@ class SpreadInstance:
                 f"hosts of `{spec.name}` have the same name: {', '.join(self._names)}",
                 remedy="name them apart with hostnamectl, for Open MPI knows hosts by their names",
             )
+        self._first = hosts[0]
         self._beside: list[tuple[Host, RemoteInstance]] = []
         try:
-            self._listen(hosts[0])
+            self._listen()
         except BaseException:
             self.release()
             raise
 
-    def _listen(self, first: Host) -> None:
+    def _listen(self) -> None:
         """Install the script that replaces ssh, and open the connections that serve it."""
         with tempfile.TemporaryDirectory(prefix="aferir-spread-") as folder:
             path = Path(folder) / enter.PATH.name
@@ -120,8 +121,13 @@ class SpreadInstance:
         command = (str(enter.PATH), "--make", *self._names[1:])
         self._folder = self._each[0].run(command, timeout_s=_STEP_S).stdout.strip()
         for _ in self._names[1:]:
-            host = Host(first.spec)
-            self._beside.append((host, RemoteEnvironment(host, SPREAD).allocate(self.spec)))
+            host = Host(self._first.spec)
+            try:
+                beside = RemoteEnvironment(host, SPREAD).allocate(self.spec)
+            except BaseException:
+                self._lose(host)
+                raise
+            self._beside.append((host, beside))
 
     def run(
         self,
@@ -178,9 +184,14 @@ class SpreadInstance:
         """Release all of them; returns the longest duration in s."""
         for host, instance in self._beside:
             instance.release()
-            host.lose()
+            self._lose(host)
         self._beside.clear()
         return max(one.release() for one in self._each)
+
+    def _lose(self, beside: Host) -> None:
+        """Drop a second connection to the first host, which is cleaned up when that is closed."""
+        beside.lose()
+        self._first.in_doubt |= beside.in_doubt
 
     def _told(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Environment variables by which a program finds the other hosts."""

@@ -71,18 +71,19 @@ def execute(options: argparse.Namespace) -> int:
     kinds, programs = registry.kinds(), registry.all_programs()
     limits = machine.host_limits()
     plan = config.plan_of(document, limits, programs, kinds, source="the command line")
-    others = reached(plan.hosts)
-    plan = config.plan_of(
-        document, others.limits(limits), programs, kinds, source="the command line"
-    )
-    run = carry_out(
-        plan,
-        write_toml(document).encode(),
-        options.runs,
-        fresh=options.new,
-        watch=runner.Watch(probes.all_probes()),
-        others=others,
-    )
+    with reached(plan.hosts) as others:
+        assert others is not None
+        plan = config.plan_of(
+            document, others.limits(limits), programs, kinds, source="the command line"
+        )
+        run = carry_out(
+            plan,
+            write_toml(document).encode(),
+            options.runs,
+            fresh=options.new,
+            watch=runner.Watch(probes.all_probes()),
+            others=others,
+        )
     values = fleet.values_of(run.plan, run.records, options.metric)
     described = {name: fleet.kind_of(facts) for name, facts in others.facts().items()}
     found = fleet.groups(values, described)
