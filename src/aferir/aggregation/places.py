@@ -15,7 +15,7 @@ from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import Outcome, Task, read, script
 from aferir.errors import MissingError
 from aferir.linux import journal, namespace, process, undo
-from aferir.machine import packages, privileges
+from aferir.machine import bonding, packages, privileges
 from aferir.model.network import Bonding, Kind, Method
 
 _NEEDED = ("ip", "tc", "ethtool")
@@ -37,7 +37,7 @@ class Place(Protocol):
 
 def usual_kind(method: Method) -> Kind:
     """The default place of a method: a guest if it needs bonding and this kernel has none."""
-    if isinstance(method, Bonding) and not Path("/proc/net/bonding").exists():
+    if isinstance(method, Bonding) and not bonding.is_there():
         return "guest"
     return "namespaces"
 

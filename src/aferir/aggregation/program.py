@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from aferir.errors import ProgramError
-from aferir.machine import packages, privileges
+from aferir.machine import bonding, packages, privileges
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.network import (
@@ -141,8 +141,13 @@ class Aggregation(Program[AggregationParameters]):
         return [Finding(PROGRAM, "ok", "test networks can be made")]
 
     def command(self, parameters: AggregationParameters) -> Command:
-        """The command line. Errors: MissingError if network-stream was not built."""
+        """The command line.
+
+        Errors: MissingError if network-stream was not built, or this kernel is to have bonding.
+        """
         kernel_path(_STREAM)
+        if parameters.network == "namespaces" and parameters.method in MODES:
+            bonding.require(parameters.method)
         run = ("-m", "aferir", "aggregate", "measure", "--json")
         told = ("--parameters", document(parameters))
         return Command(Path(sys.executable), (*run, *told))

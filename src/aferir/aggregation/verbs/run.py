@@ -46,7 +46,8 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.aggregation.ranks import Job
     from aferir.aggregation.traffic import PROGRAM
     from aferir.cli.parameters import read_options
-    from aferir.model.network import Network, method_by_name
+    from aferir.machine import bonding
+    from aferir.model.network import Bonding, Network, method_by_name
     from aferir.programs.kernels import kernel_path
     from aferir.programs.network.over_links import HOSTS, LINKS, RATE_MBIT, OverLinks
 
@@ -59,13 +60,16 @@ def execute(options: argparse.Namespace) -> int:
     program = shutil.which(options.program)
     if program is None:
         raise UsageError(f"{options.program}: no program of this host", remedy="name its path")
+    method = method_by_name(chosen.method or "single")
+    if isinstance(method, Bonding):
+        bonding.require(method.mode)
     job = Job(
         network=Network(
             hosts=hosts,
             links=chosen.links or LINKS,
             rate_bits=(chosen.rate_mbit or RATE_MBIT) * 1_000_000,
         ),
-        method=method_by_name(chosen.method or "single"),
+        method=method,
         program=(program, *options.arguments),
         ranks=options.ranks,
         ranks_in=chosen.ranks_in or "hosts",

@@ -14,8 +14,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.machine import bonding
 from aferir.model.checking import Wrong
-from aferir.model.network import METHODS, MOST_HOSTS, MOST_LINKS
+from aferir.model.network import METHODS, MODES, MOST_HOSTS, MOST_LINKS
 from aferir.model.parameters import names, told, whole
 from aferir.model.plan import EnvironmentKind
 from aferir.model.record import Series
@@ -92,8 +93,10 @@ def over_links(
 ) -> Command:
     """Run `program` (without its `-openmpi`) over the links that the parameters describe.
 
-    Errors: MissingError if it was not built.
+    Errors: MissingError if it was not built, or the kernel lacks what the method needs.
     """
+    if parameters.method in MODES:
+        bonding.require(str(parameters.method))
     network = OverLinks(**{key: getattr(parameters, key) for key in KEYS})
     path = str(kernel_path(f"{program}-openmpi"))
     run = ["-m", "aferir", "aggregate", "run", "--json", "--ranks", str(processes)]
