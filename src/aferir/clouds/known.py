@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from aferir.linux.refusal import refusals
 from aferir.model.cloud import Wanted
 
 _TAG = "aferir-"
+_NAME = re.compile(f"{_TAG}([0-9a-f]{{8}}-)?[0-9a-f]{{12}}")
+"""Names of instances that an aferir made; older ones lack the owner."""
 _OWNER = "owner"
 _REMEMBERED_S = 3600.0
 """Seconds after its last use for which a cloud without instances of ours is still searched."""
@@ -114,6 +117,8 @@ def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
     others: list[str] = []
     mine = prefix(owner())
     for identity, name in sorted(cloud.named(_TAG).items()):
+        if not _NAME.fullmatch(name):
+            continue  # somebody's own, who named it so
         if not (name.startswith(mine) or of_others):
             others.append(name)
             continue

@@ -51,13 +51,14 @@ def test_what_others_made_is_told_and_removed_only_when_asked_for(
 ) -> None:
     wanted = field.start("opennebula", lambda answer, path, body: answer(path, body))
     field.machines.add("aferir-0badcafe-0123456789ab")
+    own = field.machines.add("aferir-production")  # no aferir gives such a name
     path = tmp_path / "cloud.toml"
     path.write_text('provider = "opennebula"\nsize = "aferir-node"\n')
     assert main(["clean", "--cloud", str(path)]) == 0
     assert "left alone: instance aferir-0badcafe" in capsys.readouterr().out
-    assert len(field.machines.names) == 1
+    assert len(field.machines.names) == 2
     assert main(["clean", "--cloud", str(path), "--of-others"]) == 0
-    assert field.machines.names == {}
+    assert field.machines.names == {own: "aferir-production"}
     assert main(["clean", "--of-others"]) == 2
     assert wanted.provider in get_args(ProviderName)
 
