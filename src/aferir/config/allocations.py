@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -14,7 +14,7 @@ from aferir.config.problems import Problems
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
 from aferir.model.parameters import text
 
-MOST_NODES = 1000
+_FACTOR = "environment.host"
 _NAME = re.compile(r"(slurm|kubernetes):([1-9][0-9]{0,3})")
 _LABEL = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """Regular expression of a name as RFC 1123 has it, which Kubernetes demands."""
@@ -91,32 +91,24 @@ def with_allocations(
             hosts[name] = HostSpec(name=name, reach=(), allocated=spec, number=number)
         return ",".join(names)
 
-    spelled_out = dict(_spelled_out(document, spelled))
+    spelled_out = _spelled_out(document, spelled)
     return spelled_out, (*read_hosts(document, problems), *hosts.values())
 
 
-def _spelled_out(document: Mapping[str, object], spelled: object) -> Iterator[tuple[str, object]]:
-    assert callable(spelled)
-    for key, value in document.items():
-        if key == "environment" and isinstance(value, Sequence):
-            yield (
-                key,
-                [
-                    {**one, "host": spelled(one["host"])}
-                    if is_table(one) and "host" in one
-                    else one
-                    for one in value
-                ],
-            )
-        elif key == "factors" and is_table(value) and isinstance(value.get(_FACTOR), list):
-            levels = value[_FACTOR]
-            assert isinstance(levels, list)
-            yield key, {**value, _FACTOR: [spelled(one) for one in levels]}
-        else:
-            yield key, value
-
-
-_FACTOR = "environment.host"
+def _spelled_out(
+    document: Mapping[str, object], spelled: Callable[[object], object]
+) -> dict[str, object]:
+    """The document with each `host` of its environments, also as a factor, as `spelled` has it."""
+    found = dict(document)
+    environments, factors = document.get("environment"), document.get("factors")
+    if isinstance(environments, list):
+        found["environment"] = [
+            {**one, "host": spelled(one["host"])} if is_table(one) and "host" in one else one
+            for one in environments
+        ]
+    if is_table(factors) and isinstance(levels := factors.get(_FACTOR), list):
+        found["factors"] = {**factors, _FACTOR: [spelled(one) for one in levels]}
+    return found
 
 
 def _given(

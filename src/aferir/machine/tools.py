@@ -40,8 +40,7 @@ def version(line: Sequence[str]) -> str:
         return ""
     said = (done.stdout.splitlines() or [""])[0].strip()
     with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(said, encoding="utf-8")
+        journal.write_durably(kept, said.encode())  # another process may read it meanwhile
     return said
 
 

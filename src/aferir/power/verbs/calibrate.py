@@ -17,14 +17,14 @@ from aferir.errors import UsageError
 if TYPE_CHECKING:
     from aferir.power.model import PowerModel
 
-LOADS = ("spin", "ffmpeg")
-
 NAME = "calibrate"
 HELP = "fit a model of power by a busy and an idle run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir power calibrate`."""
+    from aferir.power.load import LOADS
+
     parser.add_argument("source", nargs="?", metavar="SOURCE", help="as in `aferir power watch`")
     parser.add_argument("--output", type=Path, required=True, help="file for the model")
     parser.add_argument(

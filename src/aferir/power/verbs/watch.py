@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from aferir.power.base import Source
     from aferir.power.watch import Watched
 
-LOADS = ("spin", "ffmpeg")
-
 NAME = "watch"
 HELP = "power over a time, several sources side by side"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir power watch`."""
+    from aferir.power.load import LOADS
+
     add_sources(parser)
     parser.add_argument("--seconds", type=float, default=10.0, help="how long (default: 10)")
     parser.add_argument("--every", type=float, default=1.0, help="seconds a reading (default: 1)")
