@@ -1,4 +1,4 @@
-"""Machines that a batch system lends for one run: nodes of Slurm, pods of Kubernetes.
+"""Machines that a batch system allocates for one run: nodes of Slurm, pods of Kubernetes.
 
 `base` is the Protocol; each batch system is one file.
 """

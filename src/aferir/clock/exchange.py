@@ -23,7 +23,7 @@ Draw = Callable[[Index, int], tuple[Single, Single]]
 
 
 class StopRule(msgspec.Struct, frozen=True, kw_only=True):
-    """End of an exchange; the values are those of Dutra 2015, 6.3 and 7.3."""
+    """Rule for ending the exchange of messages; defaults are those of Dutra 2015, 6.3 and 7.3."""
 
     discard: int = 5
     smallest: int = 20

@@ -75,7 +75,7 @@ class NamedLxd:
             raise ProgramError(said, remedy=remedy) from None
 
     def _cloud(self) -> lxd.LxdCloud:
-        """The cloud, created once, as two would assign the same addresses."""
+        """Return the cloud, which is created once: two would assign the same addresses."""
         with self._lock:
             if self._made is None:
                 wanted = self._wanted

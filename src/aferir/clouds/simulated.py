@@ -95,7 +95,7 @@ class SimulatedCloud:
         self._number = 0
 
     def check(self) -> list[Finding]:
-        """Always empty, as the check comes before the creation."""
+        """Return no findings: what simulated hosts need is checked before this cloud is created."""
         return []
 
     def create(self) -> Server:

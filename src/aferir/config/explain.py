@@ -1,4 +1,4 @@
-"""`[explain]`: expands one environment into the arms of a design that costs its features."""
+"""Expands the environment of `[explain]` into arms that differ in which features they have."""
 
 from __future__ import annotations
 

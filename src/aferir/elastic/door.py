@@ -38,7 +38,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a service."""
+    """State of the video service as `GET /status` returns it: counts and the time."""
 
     books: dict[str, int]
     events: dict[str, int]

@@ -122,12 +122,12 @@ def shell_script(token: str) -> bytes:
 
 
 def start_script(token: str) -> bytes:
-    """Script that replaces the shell by that Python, which reports that it has started."""
+    """Script that replaces the shell on the host by Python, which reports that it has started."""
     return _START.format(mark=PYTHON, token=token).encode()
 
 
 def unpack_script(token: str, digest: str) -> bytes:
-    """Script by which that Python becomes the agent with this digest."""
+    """Code for the Python on the host: it unpacks the archive `digest` and becomes the agent."""
     code = _UNPACK.format(digest=digest, token=token, mark=PYTHON, version=bundle.PYTHON).encode()
     return f"{len(code)}\n".encode() + code
 

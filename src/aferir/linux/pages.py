@@ -21,7 +21,7 @@ _MERGE = 67
 
 
 def controls(spec: EnvironmentSpec) -> tuple[tuple[int, int], ...]:
-    """Options of prctl(2) for the processes of the instance."""
+    """Options of prctl(2), with values, that set huge pages and page merging for an instance."""
     made = []
     if not spec.huge_pages:
         made.append((_DISABLE_HUGE_PAGES, 1))

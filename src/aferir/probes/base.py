@@ -33,7 +33,7 @@ class Probe(Protocol):
     name: str
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """Files that the probe needs on that side, `host` or `instance`, e.g. `/proc/stat`."""
+        """Files that the probe reads on that side (`host` or `instance`), e.g. `/proc/stat`."""
         ...
 
     def samples(

@@ -28,7 +28,7 @@ Ticks = dict[int, tuple[int, int]]
 
 
 class Used(msgspec.Struct, frozen=True):
-    """CPU time of one member so far."""
+    """CPU time that one member, such as a tenant, has used so far."""
 
     seconds: float
     by_core: tuple[float, ...] = ()

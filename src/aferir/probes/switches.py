@@ -24,7 +24,7 @@ class SwitchesProbe:
     name = "switches"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """/proc/stat, which contains the totals besides CPU time."""
+        """Return /proc/stat, which has the numbers of context switches and interrupts."""
         return ("/proc/stat",)
 
     def samples(

@@ -66,7 +66,7 @@ def projections(study: IoStudy) -> list[tuple[str, ...]]:
 
 
 def method(study: IoStudy) -> str:
-    """Explanation of the figures."""
+    """Text that explains the figures of I/O: operations, power, and results a day."""
     rates = "; ".join(f"{group} {rate:,.0f}" for group, rate in study.results_per_day.items())
     server = study.server
     return (

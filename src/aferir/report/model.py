@@ -22,7 +22,7 @@ EMULATED = "emulated"
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One counted value."""
+    """Value of one repetition that counts."""
 
     repetition: int
     value: float

@@ -29,7 +29,7 @@ def too_long(evaluation: Evaluation) -> bool:
 
 
 def opening(evaluation: Evaluation) -> tuple[str, ...]:
-    """Opening lines: the sentences, or the summary where they are too long."""
+    """First lines of a report: causes if explained, else all sentences, or a summary of many."""
     if explained := explanation_lines(evaluation):
         return explained
     if too_long(evaluation):

@@ -75,7 +75,7 @@ class Pool:
         self._merging: dict[str, Entry] = {}
 
     def get(self, name: str) -> Instance | Failure:
-        """Paused instance of an environment, or why there is none; allocated again if dropped.
+        """Return the paused instance of an environment, or why there is none; allocate if needed.
 
         A failed allocation is not tried again in the same round. A failed release does not prevent
         a new allocation: what was left behind is in the journal, and the new instance is a

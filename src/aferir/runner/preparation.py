@@ -29,7 +29,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     images: dict[str, str]
 
     def without(self, plan: Plan) -> frozenset[str]:
-        """Ids of the cells that are left out."""
+        """IDs of the plan's cells that cannot run here, as they have no command."""
         return frozenset(cell.id for cell in plan.cells if cell.id not in self.commands)
 
 

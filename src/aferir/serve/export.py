@@ -41,7 +41,7 @@ def _before(listed: Sequence[Listed], place: int) -> Listed | None:
 
 
 def _run(site: Site, folder: Path, before: Listed | None, target: Path) -> list[Path]:
-    """Pages of one run; a run whose records are damaged has none but its own."""
+    """Write the pages of one run and return their paths; a page that cannot be made says why."""
     place = target / "run" / folder.name
     written, link = [], ""
     try:

@@ -78,7 +78,7 @@ def follow(folder: Path, before: Progress) -> Progress:
 
 
 def state(plan: Plan, progress: Progress, *, complete: bool) -> State:
-    """Progress in words and by cell; records of allocations are in neither."""
+    """Describe the progress of a run in words and by cell, without records of allocations."""
     rows = tuple(
         (cell.id, counted.done, counted.failed)
         for cell in plan.cells

@@ -68,7 +68,7 @@ def waited_for(state: State) -> Resource | None:
 def ratio_of(state: State) -> float | None:
     """Return the quantile divided by the SLA's bound.
 
-    0 if nothing is asked of the service; None if it does not answer because it waits.
+    0 if the service has no requests; None if it does not answer because it waits for a resource.
     """
     if state.latency is not None:
         return state.latency.quantile_s / state.sla.bound_s

@@ -41,7 +41,7 @@ class Selector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, written: str) -> Selector:
-        """A selector from its text. Errors: UsageError if it is invalid."""
+        """Parse a selector of series, `METRIC{LABEL="VALUE"}`. Errors: UsageError."""
         whole = _WHOLE.fullmatch(written.strip())
         if whole is None:
             raise UsageError(f"`{written}` names no metric", remedy=_REMEDY)

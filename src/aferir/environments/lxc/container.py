@@ -58,7 +58,7 @@ class Container:
     def __init__(
         self, progress: userland.Progress = userland.silent, tree: Path | None = None
     ) -> None:
-        """`tree` replaces the image as the root of its files."""
+        """Store the folder `tree` that containers have as root instead of the image, if any."""
         self._progress = progress
         self._tree = tree
 

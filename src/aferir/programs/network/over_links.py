@@ -71,7 +71,7 @@ def kinds_over_links(parameters: OverLinks) -> tuple[EnvironmentKind, ...]:
 
 
 def wrong_over_links(parameters: OverLinks, processes: int, mpi: Mpi | None) -> list[Wrong]:
-    """Conflicts between parameters, as for `Program.validate`."""
+    """Report parameters of a test network that conflict: see `Program.validate`."""
     if parameters.method is None:
         return [
             Wrong(key, "is of a test network", "choose a `method` too, or leave it out")

@@ -12,7 +12,7 @@ MOST_NAMED = 8
 
 
 def section(subject: Subject) -> Section | None:
-    """The section, if there is any doubt."""
+    """Section with the warnings of the run; None if there are none."""
     rows = tuple(
         (
             Code(warning.code),
