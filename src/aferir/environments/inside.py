@@ -67,6 +67,9 @@ class Inside:
                 raise ProgramError("its first program ended at once")
         if message.kind != "H":
             raise ProgramError("its first program does not speak as it should")
+        # The thread may still run when the caller has closed its descriptor, whose number may then
+        # be that of another file: it reads, and closes, one of its own.
+        self._read = os.dup(self._read)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def run(
@@ -187,6 +190,8 @@ class Inside:
     def _send(self, kind: str, task: int, payload: bytes = b"") -> None:
         message = memoryview(_HEAD.pack(len(payload), ord(kind), task) + payload)
         with self._turn:
+            if not self._open:
+                raise ProgramError(_ENDED)
             try:
                 while message:
                     message = message[os.write(self._write, message) :]
@@ -201,6 +206,7 @@ class Inside:
                     answers.put(message)
             if not self._more():
                 break
+        os.close(self._read)
         self._open = False
         for answers in list(self._tasks.values()):
             answers.put(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from aferir.environments.inside import PROGRAM, Inside
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import undo
 from tests.asleep import nobody_elses
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -135,6 +137,24 @@ def test_its_end_is_an_error_for_whoever_waits(child: subprocess.Popen[bytes]) -
     with pytest.raises(ProgramError, match="the instance ended"):
         inside.run(["true"])
     assert undo.kill(lambda arguments, _: arguments == sleep) <= 1
+
+
+def test_a_descriptor_that_is_another_files_by_now_is_not_read() -> None:
+    """As when an instance is released and the next one's pipe has the number at once."""
+    (ours, theirs), (unread, write), (others, last) = (os.pipe() for _ in range(3))
+    hello = struct.pack("<IBI", 0, ord("H"), 0)
+    os.write(theirs, hello)
+    inside = Inside(ours, write)
+    inside.greet(60.0)
+    os.dup2(others, ours)
+    os.write(last, b"x")
+    os.write(theirs, hello)
+    for end in (theirs, last):
+        os.close(end)
+    eventually(lambda: not inside._open)
+    assert os.read(others, 8) == b"x"
+    for end in (ours, unread, write, others):
+        os.close(end)
 
 
 def test_what_says_nothing_or_something_else_is_an_error() -> None:
