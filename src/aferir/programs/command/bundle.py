@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tarfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -15,6 +16,9 @@ MOST_BYTES = 2**30
 """Largest total size of the files in bytes, as they are copied for every repetition."""
 _KEPT = 20
 """Number of archives that stay in the cache, of other commands or earlier states of the files."""
+_IN_USE_S = 7 * 86400.0
+"""Archives requested within so many seconds stay as well: a run copies its own once a repetition,
+and does not touch it."""
 
 
 def placed(files: Sequence[str]) -> dict[str, str]:
@@ -113,7 +117,9 @@ def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _prune(folder: Path) -> None:
-    """Remove the least recently used archives."""
-    archives = sorted(folder.glob("command-*.tar"), key=lambda path: path.stat().st_mtime)
-    for path in archives[:-_KEPT]:
-        path.unlink(missing_ok=True)
+    """Remove archives that no run can still need, but for the most recently used."""
+    used = sorted((path.stat().st_mtime, path) for path in folder.glob("command-*.tar"))
+    oldest_s = time.time() - _IN_USE_S
+    for used_s, path in used[:-_KEPT]:
+        if used_s < oldest_s:
+            path.unlink(missing_ok=True)

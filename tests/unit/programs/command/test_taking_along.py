@@ -79,6 +79,20 @@ def test_the_archive_changes_with_its_files_alone(cache: Path) -> None:
     assert bundle.archive(["data"]) != first
 
 
+def test_archives_that_a_run_may_still_copy_stay_however_many_others_come(cache: Path) -> None:
+    made = []
+    for number in range(25):
+        (cache / "x").write_text(str(number), encoding="utf-8")
+        made.append(bundle.archive(["x"]))
+    assert all(path.is_file() for path in made)
+    for path in made[:10]:
+        os.utime(path, (0, 0))
+    (cache / "x").write_text("last", encoding="utf-8")
+    bundle.archive(["x"])
+    assert sum(path.is_file() for path in made[:10]) == 4
+    assert all(path.is_file() for path in made[10:])
+
+
 def test_a_file_that_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match="no file nothing"):
         bundle.archive(["nothing"])
