@@ -21,6 +21,7 @@ from benchmarks.kills import bench as kills
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
 from benchmarks.statistics import bench as statistics
+from benchmarks.studies import bench as studies
 
 BENCHES = {
     "clock": clock,
@@ -37,6 +38,7 @@ BENCHES = {
     "network": network,
     "report": report,
     "statistics": statistics,
+    "studies": studies,
 }
 
 

@@ -31,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="only say whether the file is right, start nothing"
     )
+    parser.add_argument(
+        "--machine",
+        metavar="CPUS,MEMORY",
+        help="with --check: for another machine, and hosts like it, e.g. 16,32GiB",
+    )
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
     add_hosts(parser)
     add_runs(parser)
@@ -39,20 +44,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Validate, run, report; exit code 1 where a cell failed in all its repetitions."""
+    import msgspec
+
     from aferir import config, machine, registry
+    from aferir.config.hosts import capped
 
     programs = registry.all_programs()
     experiment = config.read_bytes(options.experiment)
     if options.hosts is not None:
         more = config.read_bytes(options.hosts)
         experiment = config.with_hosts(experiment, more, source=str(options.hosts))
-    limits = machine.host_limits()
+    limits = machine.host_limits() if options.machine is None else _other_machine(options)
 
     def planned(limits: HostLimits) -> Plan:
         source = str(options.experiment)
         return config.parse(experiment, limits, programs, registry.kinds(), source=source)
 
     plan = planned(limits)
+    if options.machine is not None:
+        like_it = {host.name: capped(limits, host) for host in plan.hosts}
+        plan = planned(msgspec.structs.replace(limits, others=like_it))
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         for text in plan.shrunk:
@@ -67,6 +78,30 @@ def execute(options: argparse.Namespace) -> int:
         fresh = options.new
         run = carry_out(plan, experiment, options.runs, fresh=fresh, reports=True, others=others)
     return report_run(run, json=options.json)
+
+
+def _other_machine(options: argparse.Namespace) -> HostLimits:
+    """Limits of the machine that `--machine` describes; every [[host]] is such a machine too.
+
+    Errors: UsageError where it is not CPUS,MEMORY, or given without `--check`.
+    """
+    from aferir.errors import UsageError
+    from aferir.model.plan import HostLimits
+    from aferir.model.units import parse_size
+
+    if not options.check:
+        raise UsageError("--machine is for a check alone", remedy="add --check")
+    cpus, _, memory = options.machine.partition(",")
+    try:
+        limits = HostLimits(cpus=tuple(range(int(cpus))), memory_bytes=parse_size(memory))
+    except ValueError:
+        limits = HostLimits(cpus=(), memory_bytes=0)
+    if not limits.cpus:
+        raise UsageError(
+            f"--machine {options.machine}: not CPUS,MEMORY",
+            remedy="e.g. --machine 16,32GiB",
+        )
+    return limits
 
 
 def report_run(

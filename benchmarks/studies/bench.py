@@ -1,0 +1,117 @@
+"""Check every file of the five works for a server of theirs, and run every short form to its end.
+
+Runs are stored in `runs/studies` below the working folder. A short form that has a complete run
+there is reported from it, and an unfinished one goes on: a killed bench continues where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from aferir.linux import process
+from aferir.model.bench import BenchResult, Figure
+from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
+from aferir.selftest.options import BenchOptions, Note
+from benchmarks.parts import Part, run_parts
+from benchmarks.studies.outcome import figures_of, finished
+from benchmarks.studies.steps import file_of, full, short
+
+HELP = "studies: every file of the five works checked for its server, every short form run"
+PEERS = ()
+SELECTABLE = True
+RUNS = Path("runs/studies")
+SERVER = "16,32GiB"
+"""Processors and memory of the largest server that a file of the five works asks for."""
+NODES = 6
+_CHECK_S = 120.0
+_SHORT_S = 3600.0
+"""Time limit of one short form; its own limit in the file is below it."""
+_AFERIR = (sys.executable, "-m", "aferir")
+_HOST = """
+[[host]]
+name = "{name}"
+reach = "unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc sh -c \
+'hostname {name} && mount -t tmpfs state /var/lib/aferir && exec sh'"
+"""
+"""A host that is a container: namespaces of its own, made by the command that reaches it."""
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Run all parts, or those that `--only` names; with `--quick` no short form is run."""
+    parts: dict[str, Part] = {"hosts": _hosts}
+    parts |= {f"check.{name}": partial(_check, name) for name in full()}
+    if not options.quick:
+        parts |= {f"short.{name}": partial(_short, name) for name in short()}
+    return run_parts("studies", parts, options, note)
+
+
+def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
+    """Count the hosts of containers whose agent answers."""
+    note(f"reaching {NODES} hosts of containers", 0.0)
+    with tempfile.TemporaryDirectory() as folder, own_state():
+        hosts = _write_hosts(Path(folder))
+        words = ["hosts", "check", str(hosts)]
+        done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
+    return [_all_or_nothing("hosts.reached", done, n=NODES)]
+
+
+def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
+    """Check one file for a server of 16 processors, and for six hosts like it."""
+    note(f"checking {name}", 0.0)
+    words = ["run", str(file_of(name)), "--check", "--machine", SERVER]
+    with tempfile.TemporaryDirectory() as folder:
+        words += ["--hosts", str(_write_hosts(Path(folder)))]
+        done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
+    return [_all_or_nothing(f"check.{name}", done, n=1)]
+
+
+def _write_hosts(folder: Path) -> Path:
+    path = folder / "hosts.toml"
+    names = [f"node{number}" for number in range(1, NODES + 1)]
+    path.write_text("".join(_HOST.format(name=name) for name in names), encoding="utf-8")
+    return path
+
+
+def _all_or_nothing(name: str, done: process.Completed, *, n: int) -> Figure:
+    """Figure that is `n` where the command succeeded, and 0 with its last lines where it failed."""
+    ok = done.exit_code == 0
+    said = done.stdout.strip().splitlines()[:1] if ok else [process.explain_exit(done)]
+    return Figure(
+        name=name,
+        value=float(n if ok else 0),
+        unit="files" if n == 1 else "hosts",
+        n=n,
+        target=f"== {n}",
+        holds=ok,
+        note=said[0].rpartition("/")[2] if n == 1 and said else "",
+    )
+
+
+def _short(name: str, _options: BenchOptions, note: Note) -> Sequence[Figure]:
+    """Run one short form, or take its complete run; nothing of it may be left on the machine."""
+    done = finished(RUNS, name)
+    if done is not None:
+        note(f"{name} is done: {done.folder}", 0.0)
+        return figures_of(name, done)
+    note(f"running {name}", 0.0)
+    words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
+    with own_state() as state:
+        ended = process.run([*_AFERIR, *words], timeout_s=_SHORT_S, check=False)
+        left = judge_leftovers(f"short.{name}.left_behind", leftovers(state), 1)
+    done = finished(RUNS, name)
+    if done is None:
+        failed = Figure(
+            name=f"short.{name}.cells_without_figures",
+            value=None,
+            unit="cells",
+            n=0,
+            target="== 0",
+            holds=False,
+            note=process.explain_exit(ended),
+        )
+        return [failed, left]
+    return [*figures_of(name, done), left]

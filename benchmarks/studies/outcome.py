@@ -1,0 +1,69 @@
+"""Reads what a run of a short form came to: from its folder, so that no run is needed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from aferir.model.bench import Figure
+from aferir.model.record import Record
+from aferir.store import Run, list_runs, open_run
+from aferir.store.writer import content_hash
+from benchmarks.studies.steps import file_of
+
+
+def finished(runs: Path, name: str) -> Run | None:
+    """Newest complete run of that file as it is now; None where there is none."""
+    wanted = content_hash(file_of(name).read_bytes())
+    for summary in list_runs(runs) if runs.is_dir() else ():
+        if summary.name == name and summary.status == "complete":
+            run = open_run(summary.folder)
+            if run.manifest.experiment_sha256 == wanted:
+                return run
+    return None
+
+
+def figures_of(name: str, run: Run) -> list[Figure]:
+    """Count the cells without a figure, and the repetitions; a note counts the cells left out.
+
+    A cell that the machine cannot run is left out before the run starts, with its remedy: that is
+    no failure of the study.
+    """
+    every = {cell.id for cell in run.plan.cells}
+    able = every & run.provenance.commands.keys()
+    good = [record for record in run.records if _counts(record)]
+    without = sorted(able - {record.cell for record in good})
+    spent_s = next((one.spent_s for one in reversed(run.provenance.segments) if one.spent_s), 0.0)
+    return [
+        Figure(
+            name=f"short.{name}.cells_without_figures",
+            value=float(len(without)),
+            unit="cells",
+            n=len(able),
+            target="== 0",
+            holds=not without,
+            note="; ".join(
+                [
+                    *_failures(run.records, without),
+                    *([f"{len(every - able)} cells left out"] if every - able else []),
+                ]
+            ),
+        ),
+        Figure(
+            name=f"short.{name}.repetitions",
+            value=float(len(good)),
+            unit="repetitions",
+            n=len(able),
+            note=f"{spent_s:.0f} s",
+        ),
+    ]
+
+
+def _counts(record: Record) -> bool:
+    return record.failure is None and not record.warmup
+
+
+def _failures(records: Iterable[Record], cells: Iterable[str]) -> list[str]:
+    """First failure of each of those cells, at most three."""
+    first = {one.cell: one.failure.message for one in reversed([*records]) if one.failure}
+    return [f"{cell}: {first.get(cell, 'never started')}" for cell in cells][:3]

@@ -1,0 +1,62 @@
+"""Names the steps of the five works that are experiment files, as docs/guides/studies.md does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import aferir
+
+FOLDER = Path(aferir.__file__).parents[2] / "experiments"
+SUFFIX = "-short"
+
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "Dutra 2015": (
+        "vod-capacity",
+        "vod-load",
+        "vod-capacity-guests",
+        "allocation-latency",
+        "elasticmovie",
+        "server-power",
+        "clock-ecp",
+        "clock-cost",
+        "clock-stability",
+        "clock-order",
+        "clock-mpi",
+        "ocean-noise",
+        "clock-ntp",
+    ),
+    "Maliszewski 2019": (
+        "messages-aggregation",
+        "npb-aggregation",
+        "aggregation",
+        "npb-tenants",
+        "instance-size",
+    ),
+    "Oliveira 2022": ("colocation", "colocation-step"),
+    "Mello 2010": (
+        "cluster-hosts",
+        "cluster-real-versus-virtual",
+        "cluster-distributions",
+        "cluster-concurrency",
+        "guest-devices",
+        "cluster-placement",
+    ),
+    "Akram 2012": ("io-study", "io-reserved", "io-storage", "io-scaling"),
+}
+"""Files at the scale of each work's document, without their ending."""
+
+
+def full() -> tuple[str, ...]:
+    """Names of all files at the documents' scale."""
+    return tuple(name for names in STEPS.values() for name in names)
+
+
+def short() -> tuple[str, ...]:
+    """Names of all short forms; a step without one takes minutes, and is not listed."""
+    return tuple(sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}.toml")))
+
+
+def file_of(name: str) -> Path:
+    """Path of an experiment file."""
+    return FOLDER / f"{name}.toml"

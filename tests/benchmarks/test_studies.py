@@ -1,0 +1,88 @@
+"""The bench of studies: which files it knows, and what it reads from a run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from aferir.config import parse
+from aferir.model.plan import HostLimits
+from aferir.model.provenance import Provenance, Segment
+from aferir.model.record import Failure, Record, Sample
+from aferir.registry import all_programs, kinds
+from aferir.store import create_run
+from benchmarks.studies.outcome import figures_of, finished
+from benchmarks.studies.steps import STEPS, SUFFIX, file_of, full, short
+from tests.checkout import ROOT
+
+NAME = "vod-load-short"
+
+
+def test_it_knows_every_file_and_short_form_of_the_guide() -> None:
+    guide = (ROOT / "docs/guides/studies.md").read_text(encoding="utf-8")
+    tables, _, _ = guide.partition("## What was run")
+    commands = set(re.findall(r"`aferir run experiments/([\w-]+)\.toml", tables))
+    assert commands == {*full()}
+    for work in STEPS:
+        assert f"## {work}" in tables
+    assert set(re.findall(rf"`([\w-]+{SUFFIX})`", tables)) == {*short()}
+    assert all(file_of(name).is_file() for name in full())
+
+
+def test_a_run_of_the_file_as_it_is_now_is_read_and_no_other(tmp_path: Path) -> None:
+    assert finished(tmp_path / "none", NAME) is None
+    write(tmp_path, content=b"another file")
+    assert finished(tmp_path, NAME) is None
+    folder = write(tmp_path, content=file_of(NAME).read_bytes())
+    found = finished(tmp_path, NAME)
+    assert found is not None
+    assert found.folder == folder
+
+
+def test_a_cell_that_failed_is_counted_and_one_left_out_is_not(tmp_path: Path) -> None:
+    content = file_of(NAME).read_bytes()
+    write(tmp_path, content=content)
+    found = finished(tmp_path, NAME)
+    assert found is not None
+    missing, repetitions = figures_of(NAME, found)
+    assert (missing.value, missing.n, missing.holds) == (1.0, 2, False)
+    assert missing.note == "native/load/viewers=20: too slow; 1 cells left out"
+    assert (repetitions.value, repetitions.note) == (1.0, "7 s")
+
+
+def write(runs: Path, *, content: bytes) -> Path:
+    """Write a complete run of three cells: one good, one failed, one left out."""
+    limits = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
+    plan = parse(file_of(NAME).read_bytes(), limits, all_programs(), kinds())
+    good, bad, _ = (cell.id for cell in plan.cells)
+    conditions = Provenance(
+        version="0.1.0",
+        segments=(Segment(started_unix_ns=1, ended_unix_ns=2, spent_s=7.0),),
+        commands={good: ("true",), bad: ("false",)},
+    )
+    with create_run(runs, plan, content, conditions) as writer:
+        writer.append(record(good))
+        writer.append(record(bad, failure=Failure("failed", "too slow")))
+        writer.finish()
+        return writer.folder
+
+
+def record(cell: str, *, failure: Failure | None = None) -> Record:
+    return Record(
+        cell=cell,
+        group=cell.partition("/")[2],
+        environment="native",
+        workload="load",
+        repetition=0,
+        started_unix_ns=1,
+        samples=() if failure else (Sample("duration_s", 1.0, "s"),),
+        failure=failure,
+    )
+
+
+@pytest.mark.parametrize("work", STEPS)
+def test_no_step_belongs_to_two_works(work: str) -> None:
+    others = {name for other, names in STEPS.items() if other != work for name in names}
+    assert not others & {*STEPS[work]}
