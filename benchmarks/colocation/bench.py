@@ -8,7 +8,7 @@ from types import MappingProxyType
 from aferir.colocation import privileges
 from aferir.model.bench import BenchResult
 from aferir.selftest.options import BenchOptions, Note
-from benchmarks.colocation import cost, kill, service
+from benchmarks.colocation import cost, databases, kill, service
 from benchmarks.parts import Part, run_parts
 
 HELP = "batch work beside a service: SLA, batch work, the controller's cost, SIGKILL at any moment"
@@ -21,6 +21,7 @@ _PARTS: Mapping[str, Part] = MappingProxyType(
         "sla": service.sla,
         "fifo": service.fifo,
         "step": service.step,
+        databases.PART: databases.databases,
     }
 )
 

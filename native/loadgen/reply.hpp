@@ -6,17 +6,20 @@
 
 #include "loadgen/answer.hpp"
 #include "loadgen/cache.hpp"
+#include "loadgen/redis.hpp"
 #include "loadgen/requests.hpp"
 
 namespace aferir::loadgen {
 
-/// A response of either protocol.
+/// A response of any protocol.
 class Reply {
   public:
     Reply() = default;
     explicit Reply(const Weighted& asked) {
         if (asked.protocol == Protocol::kMemcached) {
-            answer_ = CacheAnswer(cache_keys(asked.target));
+            answer_ = CacheAnswer(keys_of(asked.target));
+        } else if (asked.protocol == Protocol::kRedis) {
+            answer_ = RedisAnswer(keys_of(asked.target));
         }
     }
 
@@ -45,7 +48,7 @@ class Reply {
     }
 
   private:
-    std::variant<Answer, CacheAnswer> answer_;
+    std::variant<Answer, CacheAnswer, RedisAnswer> answer_;
 };
 
 }  // namespace aferir::loadgen

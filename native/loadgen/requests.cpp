@@ -14,6 +14,7 @@
 #include "loadgen/cache.hpp"
 #include "loadgen/connections.hpp"
 #include "loadgen/limits.hpp"
+#include "loadgen/redis.hpp"
 #include "loadgen/reply.hpp"
 #include "loadgen/requests_source.hpp"
 #include "loadgen/socket.hpp"
@@ -52,6 +53,18 @@ std::vector<std::size_t> group_by_host(const std::vector<Weighted>& targets) {
     return groups;
 }
 
+std::string text_of(const Weighted& asked, const Target& home) {
+    switch (asked.protocol) {
+        case Protocol::kMemcached:
+            return cache_request(asked.target);
+        case Protocol::kRedis:
+            return redis_request(asked.target);
+        case Protocol::kHttp:
+            break;
+    }
+    return request("GET", home, true);
+}
+
 class Sender {
   public:
     Sender(const Plan& plan, const Tell& tell)
@@ -65,9 +78,7 @@ class Sender {
           no_answer_(no_answer_within(plan.patience)) {
         for (const Weighted& one : plan.targets) {
             homes_.push_back(named(one.target, plan.host));
-            texts_.push_back(one.protocol == Protocol::kMemcached
-                                 ? cache_request(one.target)
-                                 : request("GET", homes_.back(), true));
+            texts_.push_back(text_of(one, homes_.back()));
         }
     }
 

@@ -13,7 +13,7 @@
 
 namespace aferir::loadgen {
 
-enum class Protocol { kHttp, kMemcached };
+enum class Protocol { kHttp, kMemcached, kRedis };
 
 /// A URL, and how often it is asked for relative to the others.
 struct Weighted {

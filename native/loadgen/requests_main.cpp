@@ -14,6 +14,7 @@
 #include "common/json.hpp"
 #include "common/program.hpp"
 #include "loadgen/cache.hpp"
+#include "loadgen/redis.hpp"
 #include "loadgen/requests.hpp"
 
 namespace {
@@ -33,9 +34,9 @@ constexpr std::array kNames{"--url"sv,         "--urls"sv,     "--host"sv,    "-
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
-    "An open loop of requests, or of gets of memcached://ADDRESS:PORT/KEY,KEY..., at exponential "
-    "distances; a latency counts from the moment at\n"
-    "which its request was intended. Prints one line of JSON.\n"
+    "An open loop of requests, or of gets of memcached:// or redis://ADDRESS:PORT/KEY,KEY..., at\n"
+    "exponential distances; a latency counts from the moment at which its request was intended.\n"
+    "Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
     "  --host NAME        that HTTP servers are asked for, where it is not the address\n"
     "  --addresses A,B    all of the host; the first one that answers is kept to, and the next "
@@ -100,9 +101,12 @@ aferir::loadgen::Weighted weighted(std::string_view url, double weight) {
     if (const auto target = aferir::loadgen::parse_cache_url(url)) {
         return {*target, weight, Protocol::kMemcached};
     }
+    if (const auto target = aferir::loadgen::parse_redis_url(url)) {
+        return {*target, weight, Protocol::kRedis};
+    }
     throw UsageError("`" + std::string(url) +
-                     "` is neither http://ADDRESS:PORT/PATH nor memcached://ADDRESS:PORT/KEY,... "
-                     "with a numeric address");
+                     "` is none of http://ADDRESS:PORT/PATH, memcached://ADDRESS:PORT/KEY,... and "
+                     "redis://ADDRESS:PORT/KEY,... with a numeric address");
 }
 
 std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {

@@ -1,5 +1,5 @@
-// Any bytes whatever as an answer of HTTP or memcached, whole and in pieces: what is read does not
-// depend on how the bytes are cut into segments.
+// Any bytes whatever as an answer of HTTP, memcached or Redis, whole and in pieces: what is read
+// does not depend on how the bytes are cut into segments.
 //
 // Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise: answer_fuzz [cases [seed]].
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "loadgen/answer.hpp"
 #include "loadgen/cache.hpp"
 #include "loadgen/http.hpp"
+#include "loadgen/redis.hpp"
 
 namespace {
 
@@ -52,14 +53,16 @@ void check(std::span<const std::uint8_t> data) {
         return;
     }
     const std::string text(data.begin() + 2, data.end());
-    if (data[1] % 2 == 0) {
+    const std::size_t keys = 1U + data[1] / 3U % 4U;
+    if (data[1] % 3 == 0) {
         compare(Answer(), Answer(), std::span(text), data[0]);
         const auto base = parse_url("http://127.0.0.1:80/a/b?c");
         const auto next = redirected(*base, text);
         fuzzing::require(!next || next->length > 0);
-    } else {
-        const std::size_t keys = 1U + data[1] / 2U % 4U;
+    } else if (data[1] % 3 == 1) {
         compare(CacheAnswer(keys), CacheAnswer(keys), std::span(text), data[0]);
+    } else {
+        compare(RedisAnswer(keys), RedisAnswer(keys), std::span(text), data[0]);
     }
 }
 
@@ -85,12 +88,16 @@ int main(int count, char** values) {
     const std::vector<std::string> cache = {"VALUE a 0 3\r\nabc\r\nVALUE b 1 0\r\n\r\nEND\r\n",
                                             "END\r\n", "SERVER_ERROR out\r\n",
                                             "VALUE a 0 2 77\r\nxy\r\nEND\r\n"};
+    const std::vector<std::string> redis = {"*2\r\n$3\r\nabc\r\n$-1\r\n", "-LOADING wait\r\n"};
     std::vector<fuzzing::Bytes> inputs;
     for (const std::string& text : http) {
         inputs.push_back(fuzzing::bytes(std::string(2, '\0') + text));
     }
     for (const std::string& text : cache) {
-        inputs.push_back(fuzzing::bytes(std::string(1, '\0') + '\3' + text));
+        inputs.push_back(fuzzing::bytes(std::string(1, '\0') + '\4' + text));
+    }
+    for (const std::string& text : redis) {
+        inputs.push_back(fuzzing::bytes(std::string(1, '\0') + '\5' + text));
     }
     return fuzzing::fuzz(count, values, inputs, check);
 }

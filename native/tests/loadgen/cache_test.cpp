@@ -59,7 +59,7 @@ TEST(CacheUrl, NamesAServerAndKeysOrIsRefused) {
     const auto target = parse_cache_url("memcached://127.0.0.1:11211/a,b");
     ASSERT_TRUE(target);
     EXPECT_EQ(cache_request(*target), "get a b\r\n");
-    EXPECT_EQ(cache_keys(*target), 2U);
+    EXPECT_EQ(keys_of(*target), 2U);
     for (const std::string& url :
          {std::string("http://127.0.0.1:1/a"), std::string("memcached://127.0.0.1:1/"),
           std::string("memcached://127.0.0.1:1"), std::string("memcached://127.0.0.1:1/a,"),

@@ -37,7 +37,8 @@ _SERVICES = {
 _FETCHED = ("elasticsearch", "opensearch")
 BATCH: Mapping[str, str] = {
     **{name: name for name in ("xz", "gcc", "povray", "ffmpeg")},
-    **dict.fromkeys(("stream", "cache"), "stress-ng"),
+    **dict.fromkeys(("stream", "cache", "memory"), "stress-ng"),
+    "disk": "dd",
     **{f"npb-{kernel}": "" for kernel in threads.KERNELS},
 }
 """Batch programs, and what each needs installed; the NPB kernels are part of aferir."""

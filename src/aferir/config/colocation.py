@@ -18,6 +18,7 @@ from aferir.colocation.sensors.heard import Parser
 from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
+from aferir.colocation.sensors.web import STORES
 from aferir.colocation.settings import Sla
 from aferir.errors import UsageError
 from aferir.model.units import parse_duration
@@ -27,7 +28,7 @@ _MOST_SHARE = 100
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
     "slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
-    " prometheus:URL#METRIC@s, http://HOST:PORT/PATH or memcached://HOST:PORT/KEY"
+    " prometheus:URL#METRIC@s, http://HOST:PORT/PATH, memcached:// or redis://HOST:PORT/KEY"
 )
 LOGS = ("json", "regex", *presets.FORMATS, *presets.SYNONYMS)
 """Kinds of latency sensor that read a log."""
@@ -145,7 +146,7 @@ def _period(text: str) -> float:
 def sensor(text: str, sla: Sla) -> Sensor:
     """Start the sensor that reads the service's latencies. Errors: UsageError."""
     kind, _, rest = text.partition(":")
-    if kind in ("http", "memcached"):
+    if kind in ("http", *STORES):
         return Probe(text, patience_s=5 * sla.bound_s)
     place, _, what = rest.partition("#")
     if kind == "prometheus" and place and what:

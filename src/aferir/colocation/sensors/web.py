@@ -1,4 +1,4 @@
-"""HTTP and memcached URLs and requests for sensors."""
+"""URLs of HTTP, memcached and Redis, and requests for sensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from aferir.errors import UsageError
 
 MOST_BYTES = 16 << 20
 """Bytes after which a response is truncated."""
-_CACHE = "memcached:"
+STORES = ("memcached", "redis")
+"""Schemes of URLs that name keys."""
 _LONGEST_KEY = 250
 _HTTP_PORT = 80
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -37,21 +38,21 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def question(url: str) -> Question:
-    """The request that is meant by `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`.
+    """The request meant by `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY` (`redis://`).
 
     Errors: UsageError if the URL is invalid, or the host unknown.
     """
-    cached = url.startswith(_CACHE)
-    address = parse_url(url.replace(_CACHE, "http:", 1) if cached else url)
-    if cached and not all(0 < len(key) <= _LONGEST_KEY for key in address.path[1:].split(",")):
-        raise UsageError(f"{url!r} names no key", remedy="memcached://HOST:PORT/KEY,KEY")
-    scheme = "memcached" if cached else "http"
+    scheme, _, rest = url.partition(":")
+    stored = scheme in STORES
+    address = parse_url(f"http:{rest}" if stored else url)
+    if stored and not all(0 < len(key) <= _LONGEST_KEY for key in address.path[1:].split(",")):
+        raise UsageError(f"{url!r} names no key", remedy=f"{scheme}://HOST:PORT/KEY,KEY")
     addresses = _addresses(address)
     where = f"{_bracketed(addresses[0])}:{address.port}"
     name = _bracketed(address.host)
     if address.port != _HTTP_PORT:  # some servers accept their name only without port 80
         name = f"{name}:{address.port}"
-    return Question(f"{scheme}://{where}{address.path}", name, addresses)
+    return Question(f"{scheme if stored else 'http'}://{where}{address.path}", name, addresses)
 
 
 def parse_url(url: str) -> Address:

@@ -15,7 +15,7 @@ import msgspec
 
 from aferir.colocation.settings import Latency, Sla
 from aferir.colocation.trials import programs
-from aferir.colocation.trials.load import Load, Rate, Times, generator
+from aferir.colocation.trials.load import Load, Loader, Rate, Times, generator
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
@@ -81,6 +81,8 @@ class Setup(msgspec.Struct, frozen=True):
     batch: Batch
     times: Times = Times()
     seed: int = 1
+    loader: Loader = generator
+    """Starts the load generator."""
 
 
 def run(policy: str, setup: Setup) -> Arm:
@@ -95,7 +97,7 @@ def run(policy: str, setup: Setup) -> Arm:
         asking = None
         if setup.rate != 0:
             asking = stack.enter_context(
-                generator(setup.service, setup.rate, times, setup.seed, folder)
+                setup.loader(setup.service, setup.rate, times, setup.seed, folder)
             )
         controller = stack.enter_context(_controlled(policy, setup, folder))
         if asking is not None:

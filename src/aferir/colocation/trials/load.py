@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -102,8 +103,22 @@ def users() -> Users:
     return Users(hosts[1], address, os.environ[ENTER])
 
 
-class Generator(msgspec.Struct, frozen=True):
+class Waiting(Protocol):
     """A load generator that waits for `begin`."""
+
+    def begin(self) -> None:
+        """Send requests from now on."""
+
+    def result(self) -> Load:
+        """Wait until it has ended, and read what it found. Errors: ProgramError."""
+
+
+Loader = Callable[[Running, Rate, Times, int, Path], AbstractContextManager[Waiting]]
+"""Function that starts a load generator, as `generator` does, and ends it after the block."""
+
+
+class Generator(msgspec.Struct, frozen=True):
+    """`request-clients`, waiting for `begin`."""
 
     child: subprocess.Popen[str]
     log: Path | None
@@ -151,6 +166,14 @@ def _here(service: Running, asked: tuple[Rate, Times, int], folder: Path, _: Use
     urls.write_text(_targets(service, LOOPBACK))
     program = str(kernel_path("request-clients"))
     words = [program, "--urls", str(urls), "--log", str(log), *_options(*asked)]
+    return Generator(start_first(words), log)
+
+
+def start_first(words: list[str]) -> subprocess.Popen[str]:
+    """Start a load generator that waits for a line, with the scheduling of users elsewhere.
+
+    Errors: ProgramError if the kernel refuses its reservation.
+    """
     child = _start(words)
     try:
         attributes.write(child.pid, _FIRST)
@@ -161,7 +184,7 @@ def _here(service: Running, asked: tuple[Rate, Times, int], folder: Path, _: Use
             f" {attributes.explain(error)}",
             remedy="end what else has deadline reservations (SCHED_DEADLINE) on this machine",
         ) from None
-    return Generator(child, log)
+    return child
 
 
 def _there(service: Running, asked: tuple[Rate, Times, int], _: Path, where: Users) -> Generator:

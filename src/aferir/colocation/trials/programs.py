@@ -73,6 +73,12 @@ def _stress(kind: str, operations: int, more: str = "") -> Callable[[Path], str]
     return make
 
 
+def _disk(folder: Path) -> str:
+    """Write 16 MiB and wait until they are on the disk; each thread has a file of its own."""
+    written = shlex.quote(str(folder / "written"))
+    return f"dd if=/dev/zero of={written}-$k bs=1M count=16 conv=fsync status=none"
+
+
 def _povray(folder: Path) -> str:
     spheres = "\n".join(
         f"sphere {{ <{k % 4 - 1.5},{k // 4 * 0.6},0>,0.4 pigment {{ rgb <1,{k / 12},0> }} }}"
@@ -104,6 +110,9 @@ PROGRAMS: Mapping[str, Callable[[Path], str]] = {
     # By default the arrays are four times the L3 cache; on a cloud's host a piece takes 7 to 15 s.
     "stream": _stress("stream", 3, " --stream-l3-size 4M"),
     "cache": _stress("cache", 300),
+    # Each piece fills 256 MiB and reads them again.
+    "memory": _stress("vm", 20, " --vm-bytes 256M --vm-method zero-one"),
+    "disk": _disk,
     "povray": _povray,
     "ffmpeg": _ffmpeg,
     **{f"npb-{kernel}": _npb(kernel, "W" if kernel in _LARGER else "S") for kernel in KERNELS},

@@ -142,6 +142,7 @@ def test_urls_are_taken_apart_or_refused() -> None:
         ("http://localhost/", r"http://(127\.0\.0\.1|\[::1\]):80/", "localhost"),
         ("http://[::1]:81/a?b=c", r"http://\[::1\]:81/a\?b=c", "[::1]:81"),
         ("memcached://127.0.0.1:7/a,b", r"memcached://127\.0\.0\.1:7/a,b", "127.0.0.1:7"),
+        ("redis://127.0.0.1:7/a,b", r"redis://127\.0\.0\.1:7/a,b", "127.0.0.1:7"),
     ],
 )
 def test_who_asks_is_told_an_address_and_the_name_that_was_written(
@@ -169,6 +170,7 @@ def test_who_asks_is_told_all_addresses_of_a_host(monkeypatch: pytest.MonkeyPatc
         "memcached://127.0.0.1:7/a,,b",
         "memcached://127.0.0.1:7/" + 251 * "k",
         "memcached:a",
+        "redis://127.0.0.1:7/",
         "http://no.such.host.invalid/",
     ],
 )

@@ -1,0 +1,122 @@
+"""Run Redis as a service, and redis-benchmark as its load."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+
+import msgspec
+
+from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first
+from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import process
+from aferir.machine import packages
+
+_VALUE_BYTES = 1024
+_KEYS = 100_000
+_KEY = "key:000000000001"
+"""A key that redis-benchmark writes, and that the controller's probe reads."""
+_REQUESTS = 2_000
+"""Requests of one report: a tenth of a second of them, so that a warm-up is left out exactly."""
+_COUNT = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)")
+_REPORT = "Latency by percentile distribution"
+_TOOK = re.compile(r"\d+ requests completed in ([\d.]+) seconds")
+_END = "Cumulative distribution"
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Running]:
+    """Start a Redis that appends each write to a file; it is ended afterwards.
+
+    `folder` must be readable by other users. Errors: MissingError, ProgramError.
+    """
+    if absent := packages.missing(("redis-server", "redis-benchmark", "redis-cli", "stdbuf")):
+        raise MissingError(
+            f"Redis needs {', '.join(absent)}", remedy=packages.install_command(absent)
+        )
+    port, data, log = free_port(), folder / "data", folder / "log"
+    data.mkdir()
+    shutil.chown(data, "nobody")
+    words = ["redis-server", "--bind", LOOPBACK, "--port", str(port), "--dir", str(data)]
+    with log.open("w", encoding="utf-8") as file:
+        child = process.start(
+            [*as_user(), *words, "--save", "", "--appendonly", "yes"], stdout=file.fileno()
+        )
+    try:
+        wait_for(child, port, lambda: log.read_text(encoding="utf-8", errors="replace"))
+        process.run(["redis-cli", "-h", LOOPBACK, "-p", str(port), "set", _KEY, "0"])
+        where = f"redis://{LOOPBACK}:{port}/{_KEY}"
+        yield Running(
+            pid=child.pid, latency=where, threads=("^redis-server",), targets=((1.0, str(port)),)
+        )
+    finally:
+        process.end(child, grace_s=10.0)
+
+
+class _Benchmark(msgspec.Struct, frozen=True):
+    """redis-benchmark, waiting for `begin`."""
+
+    child: Popen[str]
+    said: Path
+    times: Times
+
+    def begin(self) -> None:
+        """See `Waiting`."""
+        assert self.child.stdin is not None
+        self.child.stdin.write("now\n")
+        self.child.stdin.flush()
+
+    def result(self) -> Load:
+        """See `Waiting`: redis-benchmark goes on until it is ended."""
+        if self.child.poll() is not None:
+            raise ProgramError("redis-benchmark ended by itself", remedy="run it to see why")
+        process.end(self.child)
+        lines = self.said.read_text(encoding="utf-8", errors="replace").splitlines()
+        return Load(asked=requests(lines, self.times), healthy=True, failed=0)
+
+
+def requests(lines: Iterable[str], times: Times) -> tuple[Asked, ...]:
+    """Read the reports of redis-benchmark: requests of those that began after the warm-up.
+
+    A report counts the requests up to some latencies; each is taken to be as long as the next of
+    these. The intended time of a request is the beginning of its report, as it sends one only after
+    the response to another.
+    """
+    found: list[Asked] = []
+    began_s = ended_s = 0.0
+    before, inside = 0, False
+    for line in lines:
+        if took := _TOOK.search(line):
+            began_s, ended_s = ended_s, ended_s + float(took[1])
+        elif _REPORT in line:
+            before, inside = 0, began_s >= times.warm_up_s
+        elif _END in line:
+            inside = False
+        elif inside and (count := _COUNT.match(line)):
+            one = Asked(began_s, float(count[1]) / 1e3, 0, 0)
+            found += [one] * (int(count[2]) - before)
+            before = int(count[2])
+    return tuple(found)
+
+
+@contextmanager
+def benchmark(
+    service: Running, _rate: Rate, times: Times, _seed: int, folder: Path
+) -> Iterator[_Benchmark]:
+    """Start redis-benchmark with SET and GET by one client, which waits for each response.
+
+    It takes neither a rate nor a seed. Errors: ProgramError.
+    """
+    said, port = folder / "said", service.targets[0][1]
+    words = ["redis-benchmark", "-h", LOOPBACK, "-p", port, "-c", "1", "-n", str(_REQUESTS)]
+    words += ["-t", "set,get", "-d", str(_VALUE_BYTES), "-r", str(_KEYS), "-l"]
+    child = start_first(["sh", "-c", 'exec stdbuf -oL "$@" > "$0"', str(said), *words])
+    try:
+        yield _Benchmark(child, said, times)
+    finally:
+        process.end(child)

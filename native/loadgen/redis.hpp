@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "loadgen/keyed.hpp"
+
+namespace aferir::loadgen {
+
+/// See `parse_keys_url`; `redis://`.
+std::optional<Target> parse_redis_url(std::string_view url);
+
+/// `MGET` in the second version of Redis' protocol (RESP2), which Valkey and KeyDB speak as well.
+std::string redis_request(const Target& target);
+
+/// The answer to an `MGET`.
+class RedisAnswer final : public KeyedAnswer {
+  public:
+    explicit RedisAnswer(std::size_t keys) : left_(keys) {}
+
+  private:
+    void take_line(std::string_view line) override;
+    void value_ended() override;
+
+    /// Values that the answer has still to bring.
+    std::size_t left_;
+    bool counted_ = false;
+    bool misses_ = false;
+};
+
+}  // namespace aferir::loadgen
