@@ -85,8 +85,12 @@ def test_a_program_of_ours_is_measured_there(host: Host) -> None:
         instance.put(program, PurePosixPath("/opt/aferir/npb-ep"))
     instance.pause()
     line = ("/opt/aferir/npb-ep", "--class", "S", "--threads", "1")
-    measured = instance.measure(Asked(line=line, timeout_s=60.0))
+    measured = instance.measure(Asked(line=line, timeout_s=60.0, load_period_s=60.0))
     assert measured.failure is None
+    assert {one.metric for one in measured.loads if one.began is None} == set()
+    for one in measured.loads:  # the clock there is ours: the bound holds what the line invents
+        assert one.began is not None
+        assert one.began.bound_ns > 0
     assert measured.done is not None
     assert '"verified":true' in measured.done.stdout
     assert measured.observed

@@ -19,7 +19,7 @@ from typing import Any
 
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import undo, wait
+from aferir.linux import steady, undo, wait
 from aferir.linux.process import Completed
 from aferir.linux.running import Running
 
@@ -73,7 +73,7 @@ def run(
     Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where the
     agent does not answer.
     """
-    started = time.time_ns()
+    started = steady.unix_ns()
     clock = time.perf_counter()
     mark = uuid.uuid4().hex
     variables = {**environment, undo.MARK: mark}

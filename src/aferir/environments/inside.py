@@ -14,7 +14,6 @@ import queue
 import select
 import struct
 import threading
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -22,7 +21,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import process, undo, wait
+from aferir.linux import process, steady, undo, wait
 from aferir.linux.process import Completed
 
 PROGRAM = "aferir-inside"
@@ -88,7 +87,7 @@ class Inside:
         words = [*command, *(f"{name}={value}" for name, value in variables.items())]
         payload = b"".join(os.fsencode(word) + b"\0" for word in words)
         task, answers = self._begun()
-        started = time.time_ns()
+        started = steady.unix_ns()
         try:
             self._send("R", task, struct.pack("<I", len(command)) + payload)
             done = self._waited(task, answers, tuple(command), started, timeout_s)

@@ -16,13 +16,21 @@ def own() -> tuple[str, ...]:
         done = process.run(
             ["ip", "-json", "address", "show", "up", "scope", "global"], timeout_s=10, check=False
         )
-        links = json.loads(done.stdout or "[]")
+        return listed(done.stdout or "[]")
     except (AferirError, ValueError):
         return ()
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Addresses in the JSON of ip(8), which has `{}` for each address of another scope.
+
+    Errors: ValueError where it is no JSON.
+    """
     return tuple(
         f"{address['local']}/{address['prefixlen']}"
-        for link in links
+        for link in json.loads(text)
         for address in link.get("addr_info", ())
+        if "local" in address
     )
 
 

@@ -12,7 +12,6 @@ import queue
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 import msgspec
@@ -22,7 +21,7 @@ from aferir.errors import AferirError, ProgramError
 from aferir.hosts import frames
 from aferir.hosts.messages import AGENT, Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
-from aferir.linux import journal, scratch
+from aferir.linux import journal, scratch, steady
 from aferir.model.variables import PROGRAMS, PYTHON
 
 SILENCE_S = 8.0
@@ -84,7 +83,7 @@ class Agent:
             while (content := self._reader.message(SILENCE_S)) is not None:
                 request = decoder.decode(content)
                 if isinstance(request, Alive):
-                    self._say(Answer(echo=request.sent_ns, unix_ns=time.time_ns()))
+                    self._say(Answer(echo=request.sent_ns, unix_ns=steady.unix_ns()))
                 else:
                     self._requests.put(request)
         except (frames.Silence, ProgramError, msgspec.DecodeError, OSError) as error:

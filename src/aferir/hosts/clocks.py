@@ -1,21 +1,25 @@
-"""Offset of another host's clock from ours, with a guaranteed error bound.
+"""Time of another host told by our clock, with a guaranteed error bound.
 
-The clock there is read between the sending of a message and its answer, so the offset is known to
-within half the round-trip time (Cristian 1989). The bound grows with the age of the exchange.
+The clock there is read between the sending of a message and its answer, so its offset is known to
+within half the round-trip time (Cristian 1989). Two exchanges give the rate as well, as in librgap
+(Dutra 2015, section 6.2; docs/reference/clock.md): from then on the error grows with the doubt of
+the rate, and not with the difference of the two oscillators. Both clocks are `linux.steady`, which
+no time daemon adjusts.
 """
 
 from __future__ import annotations
 
-import time
+from typing import Self
 
 import msgspec
 
+from aferir.linux import steady
 from aferir.model.stamps import Stamp
 
-WANDER = 100e-6
-"""Largest relative drift of two clocks (s/s): of ordinary oscillators, including the frequency
-adjustments of time daemons (adjtimex(2) permits 500e-6).
-"""
+RATE_LIMIT = 250e-6
+"""Largest relative difference of two oscillators (s/s): `rate_limit_ppm` of librgap."""
+WANDER = 0.25e-6
+"""Half-width of the range (s/s) within which that difference varies: `wander_ppm` of librgap."""
 
 _WORTH_SAYING_S = 1.0
 _UNITS = ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "hours"), (1.0, "s"))
@@ -29,37 +33,83 @@ class Offset(msgspec.Struct, frozen=True):
     bound_ns: int
     """Largest error of the offset in ns, at the time of the exchange."""
     at_ns: int
-    """Time of the exchange on our monotonic clock, in ns."""
+    """Middle of the exchange on our clock, in ns since 1970."""
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """Clock of another host: offset from the latest exchange, rate from it and an earlier one."""
+
+    latest: Offset
+    earlier: Offset | None = None
+    """None: the rate is known only to be within `RATE_LIMIT`."""
+
+    @property
+    def rate(self) -> float:
+        """Relative rate (s/s) by which the clock there is faster than ours; 0.0 if unknown."""
+        if self.earlier is None:
+            return 0.0
+        elapsed_ns = self.latest.at_ns - self.earlier.at_ns
+        return (self.latest.ahead_ns - self.earlier.ahead_ns) / elapsed_ns
+
+    @property
+    def rate_bound(self) -> float:
+        """Largest error (s/s) of the rate."""
+        if self.earlier is None:
+            return RATE_LIMIT
+        return _rate_bound(self.earlier, self.latest)
+
+    def ahead_at(self, now_ns: int) -> int:
+        """Offset in ns at a time of our clock."""
+        return self.latest.ahead_ns + round(self.rate * (now_ns - self.latest.at_ns))
 
     def bound_at(self, now_ns: int) -> int:
-        """Largest error of the offset in ns at another time."""
-        return self.bound_ns + round(WANDER * abs(now_ns - self.at_ns))
+        """Largest error in ns of the offset at a time of our clock."""
+        growth = self.rate_bound + (2 * WANDER if self.earlier is not None else 0.0)
+        # The reading is up to half a round trip away from the middle of its exchange, and so is
+        # our time of an event that is told by the clock there.
+        elapsed_ns = abs(now_ns - self.latest.at_ns) + 2 * self.latest.bound_ns
+        stretch = 1 + growth + abs(self.rate)
+        return self.latest.bound_ns + round(growth * stretch * elapsed_ns) + 1
 
-    def stamp(self, there_unix_ns: int, now_ns: int) -> Stamp:
-        """Time on our clock of an event on that host; `now_ns` is our monotonic clock's time of it.
+    def stamp(self, there_unix_ns: int) -> Stamp:
+        """Time on our clock of an event at that time of the clock there."""
+        latest = self.latest
+        since_ns = there_unix_ns - latest.ahead_ns - latest.at_ns
+        now_ns = latest.at_ns + since_ns - round(since_ns * self.rate / (1 + self.rate))
+        return Stamp(now_ns, self.bound_at(now_ns))
 
-        A later time gives a larger bound, and is as right.
+    def after(self, look: Offset) -> Self:
+        """Clock after a further exchange, which is used where it narrows the bound.
+
+        An exchange that contradicts what was known tells that one of the clocks has jumped, as when
+        a machine is suspended or moved; then nothing older than it counts.
         """
-        return Stamp(there_unix_ns - self.ahead_ns, self.bound_at(now_ns))
+        known_ns = self.bound_at(look.at_ns)
+        if abs(look.ahead_ns - self.ahead_at(look.at_ns)) > known_ns + look.bound_ns:
+            return type(self)(look)
+        if look.bound_ns > known_ns:
+            return self
+        before = [one for one in (self.earlier, self.latest) if one and one.at_ns < look.at_ns]
+        best = min(before, key=lambda one: _rate_bound(one, look), default=None)
+        if best is None or _rate_bound(best, look) >= RATE_LIMIT:
+            return type(self)(look)
+        return type(self)(look, best)
+
+
+def _rate_bound(earlier: Offset, later: Offset) -> float:
+    return (earlier.bound_ns + later.bound_ns) / (later.at_ns - earlier.at_ns)
 
 
 def seen(sent_ns: int, there_unix_ns: int) -> Offset:
-    """Offset from an exchange that has just finished, sent at `sent_ns` of the monotonic clock."""
-    now_ns, unix_ns = time.monotonic_ns(), time.time_ns()
-    return look(sent_ns, there_unix_ns, now_ns, unix_ns)
+    """Offset from an exchange that has just finished; `sent_ns` is our time of its beginning."""
+    return look(sent_ns, there_unix_ns, steady.unix_ns())
 
 
-def look(sent_ns: int, there_unix_ns: int, now_ns: int, unix_ns: int) -> Offset:
-    """Offset from one exchange; `now_ns` and `unix_ns` are our two clocks at its answer."""
+def look(sent_ns: int, there_unix_ns: int, now_ns: int) -> Offset:
+    """Offset from one exchange, between two times of our clock in ns since 1970."""
     half_ns = (now_ns - sent_ns + 1) // 2
-    return Offset(there_unix_ns - (unix_ns - half_ns), half_ns, now_ns)
-
-
-def closer(before: Offset | None, after: Offset) -> Offset:
-    """The exchange whose bound is smaller at the time of the later one."""
-    if before is None or after.bound_ns <= before.bound_at(after.at_ns):
-        return after
-    return before
+    middle_ns = now_ns - half_ns
+    return Offset(there_unix_ns - middle_ns, half_ns, middle_ns)
 
 
 def told(offset: Offset) -> str:

@@ -14,13 +14,14 @@ from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError
 from aferir.hosts import messages
 from aferir.hosts.attendant import Attendant
-from aferir.hosts.clocks import Offset
+from aferir.hosts.clocks import Clock
 from aferir.hosts.line import STEP_S, Line
 from aferir.linux import wait
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
+from aferir.model.record import Series
 
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
@@ -127,17 +128,24 @@ class RemoteEnvironment:
         return RemoteInstance(spec, self._host.line(), made)
 
 
-def by_our_clock(done: Completed, clock: Offset | None) -> Completed:
+def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
     """Result with its start time converted to our clock, and the largest error of that."""
     if clock is None:
         return done
-    began = clock.stamp(done.started_unix_ns, time.monotonic_ns())
+    began = clock.stamp(done.started_unix_ns)
     return msgspec.structs.replace(
         done,
         started_unix_ns=began.unix_ns,
         started_bound_ns=began.bound_ns,
         others=tuple(by_our_clock(other, clock) for other in done.others),
     )
+
+
+def series_by_our_clock(one: Series, clock: Clock | None) -> Series:
+    """Series with the time of its beginning converted to our clock."""
+    if clock is None or one.began is None:
+        return one
+    return msgspec.structs.replace(one, began=clock.stamp(one.began.unix_ns))
 
 
 class RemoteInstance:
@@ -163,6 +171,7 @@ class RemoteInstance:
         told = dict(environment or {})
         request = messages.Run(self._number, tuple(command), timeout_s, told, check)
         done = self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
+        self._line.look_at_its_clock()
         return by_our_clock(done, self._line.clock)
 
     def start(self, command: Sequence[str]) -> None:
@@ -185,10 +194,13 @@ class RemoteInstance:
             power=self._line.host.power,
         )
         measured = self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
-        if measured.done is None:
-            return measured
-        done = by_our_clock(measured.done, self._line.clock)
-        return msgspec.structs.replace(measured, done=done)
+        self._line.look_at_its_clock()
+        clock = self._line.clock
+        return msgspec.structs.replace(
+            measured,
+            done=None if measured.done is None else by_our_clock(measured.done, clock),
+            loads=tuple(series_by_our_clock(one, clock) for one in measured.loads),
+        )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file; its content is sent once, however often it is put."""

@@ -20,7 +20,7 @@ from aferir.hosts import bootstrap, clocks, frames
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
-from aferir.linux import process, wait
+from aferir.linux import process, steady, wait
 from aferir.model.host import HostSpec
 
 _Value = TypeVar("_Value")
@@ -68,8 +68,8 @@ class Line:
         self.broken = False
         """True once requests are no longer possible; the agent then releases everything by itself.
         """
-        self.clock: clocks.Offset | None = None
-        """Offset of the clock there; None before the first exchange."""
+        self.clock: clocks.Clock | None = None
+        """The clock there, told by ours; None before the first exchange."""
         self._token = secrets.token_hex(8)
         self._child = (start or _start)(host)
         assert self._child.stdin is not None
@@ -89,7 +89,7 @@ class Line:
             self.close()
             raise
         for _ in range(_LOOKS):
-            self._look_at_its_clock()
+            self.look_at_its_clock()
         self._attendant.add(self)
 
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
@@ -145,22 +145,34 @@ class Line:
             return
         try:
             if self._writable.poll(0):
-                alive = Alive(time.monotonic_ns())
+                alive = Alive(steady.unix_ns())
                 frames.write(self._sink, msgspec.msgpack.encode(alive))
         finally:
             self._turn.release()
 
-    def _look_at_its_clock(self) -> None:
-        """Measure the clock's offset once. Errors: ProgramError where the connection is broken."""
+    def look_at_its_clock(self) -> None:
+        """Exchange readings of the clocks once, which takes one round trip.
+
+        Answers to keep-alive messages wait until the next request reads them, and tell less.
+        Errors: ProgramError where the connection is broken.
+        """
         try:
-            self.greet()
-            content = self._reader.message(_SILENCE_S)
+            with self._turn:
+                sent_ns = steady.unix_ns()
+                frames.write(self._sink, msgspec.msgpack.encode(Alive(sent_ns)))
+            while (content := self._reader.message(_SILENCE_S)) is not None:
+                told = msgspec.msgpack.decode(content, type=Answer)
+                self._learn(told)
+                if told.echo == sent_ns:
+                    return
         except (OSError, frames.Silence) as error:
             raise self._broken(str(error)) from None
-        if content is None:
-            raise self._broken("it has ended")
-        told = msgspec.msgpack.decode(content, type=Answer)
-        self.clock = clocks.closer(self.clock, clocks.seen(told.echo, told.unix_ns))
+        raise self._broken("it has ended")
+
+    def _learn(self, told: Answer) -> None:
+        """Use the answer to a keep-alive message as an exchange of the clocks."""
+        look = clocks.seen(told.echo, told.unix_ns)
+        self.clock = clocks.Clock(look) if self.clock is None else self.clock.after(look)
 
     def _answer(self, within_s: float) -> Answer:
         """Answer to the last request. Errors: frames.Silence without one within that time."""
@@ -169,7 +181,7 @@ class Line:
             told = msgspec.msgpack.decode(content, type=Answer)
             if not told.echo:
                 return told
-            self.clock = clocks.closer(self.clock, clocks.seen(told.echo, told.unix_ns))
+            self._learn(told)
             if time.monotonic() > until_s:
                 raise frames.Silence(f"there is no answer within {within_s:.0f} s")
         raise self._broken("it has ended")

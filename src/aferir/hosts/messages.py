@@ -138,7 +138,7 @@ class Alive(Request, frozen=True, tag=True):
     """Keep-alive message of the controller; answered at once, even during another request."""
 
     sent_ns: int
-    """Time of sending on the controller's monotonic clock, in ns."""
+    """Time of sending by the controller's `steady.unix_ns`."""
 
 
 AnyRequest = (
@@ -187,7 +187,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     echo: int = 0
     """`sent_ns` of the `Alive` that it answers; 0 if it answers a request."""
     unix_ns: int = 0
-    """Agent's clock in an answer to `Alive`, in ns."""
+    """The agent's `steady.unix_ns` in an answer to `Alive`."""
 
 
 def failure(error: AferirError) -> Answer:

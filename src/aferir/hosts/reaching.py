@@ -141,7 +141,8 @@ def connect(specs: Sequence[HostSpec]) -> list[Host]:
 
 def _ask(host: Host) -> Asked:
     try:
-        return Asked(host.describe(), clock=host.line().clock)
+        found, clock = host.describe(), host.line().clock
+        return Asked(found, clock=None if clock is None else clock.latest)
     except AferirError as error:
         return Asked(None, error.message, error.remedy)
 

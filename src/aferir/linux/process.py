@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import wait
+from aferir.linux import steady, wait
 from aferir.linux.running import is_stopped
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(
     Errors: MissingError where the program does not exist, TimeoutExpired after `timeout_s`,
     ProgramError (with its last lines of output) on a non-zero exit when `check` is set.
     """
-    started = time.time_ns()
+    started = steady.unix_ns()
     clock = time.perf_counter()
     child = start(
         command,

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
 
+import msgspec
+
 from aferir.environments.base import Accounting, Instance
-from aferir.linux import affinity, process
+from aferir.linux import affinity, process, steady
 from aferir.measuring.snapshots import read_host
 from aferir.model.record import Sample, Series
+from aferir.model.stamps import Stamp
 from aferir.probes import load
 from aferir.probes.load import Look, Used
 from aferir.statistics.fairness import jain
@@ -38,7 +41,8 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
         return
     guests = _start_guests(instance, max(period_s, _GUEST_PERIOD_S))
     looks = [_look(instance.accounting, 0.0)]
-    start, ended = time.perf_counter(), threading.Event()
+    start, began = time.perf_counter(), Stamp(steady.unix_ns())
+    ended = threading.Event()
 
     def watch() -> None:
         for number in range(1, 10**9):
@@ -57,7 +61,8 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
         said = {name: _end(child) for name, child in guests.items()}
     looks.append(_look(instance.accounting, elapsed_s))
     cpus = instance.spec.pin or affinity.host_cpus()
-    found.samples, found.series = summarise(looks, cpus, period_s)
+    found.samples, series = summarise(looks, cpus, period_s)
+    found.series = tuple(msgspec.structs.replace(one, began=began) for one in series)
     for name, text in said.items():
         found.series += tuple(_of_guest(name, text))
 

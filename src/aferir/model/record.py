@@ -58,6 +58,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """`curve`: values over given places. `scatter`: places are measured too, and each label is one
     point. `frontier`: a scatter in which small values and large places are better.
     """
+    began: Stamp | None = None
+    """Time on our clock at which `time_s` is 0, in series along time; None: unknown."""
     moments: dict[str, float] = {}
     """Events by name, with the place of each, e.g. the time at which a link was cut."""
 
@@ -99,7 +101,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     warmup: bool = False
     started_unix_ns: int
     began: Stamp | None = None
-    """Start of the program on our clock, also where it ran on another host; None: unknown."""
+    """Start of the program, or of an allocation's first phase, on our clock, also where it was on
+    another host; None: unknown. The record's samples are of the time from then on.
+    """
     command: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()

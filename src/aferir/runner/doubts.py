@@ -8,7 +8,7 @@ from typing import Any
 
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
-from aferir.model.record import Record, Warning
+from aferir.model.record import ALLOCATION, Record, Warning
 from aferir.model.stamps import in_order
 from aferir.runner.pool import of_user_kernel
 from aferir.runner.preparation import warnings_of
@@ -128,7 +128,11 @@ def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
 
     `records` are in that order. Programs of this host alone are not judged.
     """
-    known = [(one.environment, one.began) for one in records if one.began is not None]
+    known = [
+        (one.environment, one.began)
+        for one in records
+        if one.began is not None and one.workload != ALLOCATION
+    ]
     orders = [
         (name, in_order(first, second))
         for (_, first), (name, second) in itertools.pairwise(known)
@@ -141,8 +145,8 @@ def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
             Warning(
                 "clock-stepped",
                 f"by the clocks, a program of {', '.join(sorted(wrong))} began before the one that "
-                "ran before it: a clock was set during the run",
-                "let chrony slew clocks instead of stepping them, and compare durations alone",
+                "ran before it: a machine was suspended or moved during the run",
+                "keep hosts and guests from suspending, and compare durations alone",
             )
         )
     if unknown := sum(order is None for _, order in orders):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -11,11 +10,12 @@ import msgspec
 from aferir.environments.base import Environment, Instance, Phases
 from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
-from aferir.linux import pages
+from aferir.linux import pages, steady
 from aferir.linux.journal import Entry
 from aferir.measuring.outcome import failure_of
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Warning, allocation_cell
+from aferir.model.stamps import Stamp
 from aferir.programs.base import PROGRAM_FOLDER
 from aferir.runner.stopping import EMULATED, Round
 
@@ -44,6 +44,8 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
     """One allocation of an instance, from the request to the release."""
 
     started_unix_ns: int
+    began: Stamp | None = None
+    """Start of the first phase on our clock, also where it is on another host; None: unknown."""
     phases: Phases | None = None
     emulated: bool = False
     warnings: tuple[Warning, ...] = ()
@@ -104,7 +106,7 @@ class Pool:
 
     def _allocate(self, name: str) -> Instance | Failure:
         spec = self._specs[name]
-        started = time.time_ns()
+        started = steady.unix_ns()
         before = self._allocations.get(name)
         stayed = before.failure if before is not None else None
         self._allocations[name] = Allocation(started_unix_ns=started, failure=stayed)
@@ -113,6 +115,7 @@ class Pool:
             self._live[name] = instance
             self._allocations[name] = Allocation(
                 started_unix_ns=started,
+                began=between(started, steady.unix_ns(), instance.phases.total_s),
                 phases=instance.phases,
                 emulated=instance.emulated,
                 warnings=of_user_kernel(spec),
@@ -149,6 +152,15 @@ class Pool:
         self._allocations[name] = allocation
 
 
+def between(asked_ns: int, done_ns: int, lasted_s: float) -> Stamp:
+    """Start of what lasted that long at some time between a request and its answer, on our clock.
+
+    Where another host allocates, the request and the answer take time on their way.
+    """
+    spare_ns = max(0, done_ns - asked_ns - round(lasted_s * 1e9))
+    return Stamp(asked_ns + spare_ns // 2, (spare_ns + 1) // 2)
+
+
 def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:
     """Record of one allocation; its samples have the side `environment`."""
     values = msgspec.structs.asdict(allocation.phases) if allocation.phases else {}
@@ -161,6 +173,7 @@ def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:
         repetition=turn.number,
         warmup=turn.warmup,
         started_unix_ns=allocation.started_unix_ns,
+        began=allocation.began,
         samples=tuple(
             Sample(metric, value, "s", "environment")
             for metric, value in values.items()

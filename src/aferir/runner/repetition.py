@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from aferir.environments.base import Instance, Kind
 from aferir.errors import ProgramError, UnverifiedError
+from aferir.linux import steady
 from aferir.linux.process import Completed, explain_exit
 from aferir.measuring import energy
 from aferir.measuring.outcome import complaint, failure_of, told_apart
@@ -55,7 +55,7 @@ def repeat(
     timeout_s: float,
 ) -> Repetition:
     """Resume a paused instance, run the cell once in it, and pause it again."""
-    started = time.time_ns()
+    started = steady.unix_ns()
     line = command_line(kind, command, elsewhere=bool(instance.spec.host))
     told = {**command.environment, REPETITION: str(turn.number)}
     ran = measure(instance, line, told, watch, timeout_s)

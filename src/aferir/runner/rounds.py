@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 
 from aferir.environments.base import Environment, Kind
+from aferir.linux import steady
 from aferir.linux.running import Running
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell, Plan
@@ -221,7 +221,7 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
     _announce(session, turn, cell, cells)
     instance = pool.get(cell.environment)
     if isinstance(instance, Failure):
-        record = msgspec.structs.replace(blank(cell, turn, time.time_ns()), failure=instance)
+        record = msgspec.structs.replace(blank(cell, turn, steady.unix_ns()), failure=instance)
     else:
         ours_s, asleep_s = session.clock.stopped_s(), suspended_s()
         done = repeat(

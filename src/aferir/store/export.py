@@ -36,10 +36,13 @@ COLUMNS = {
     "category": "VARCHAR",
     "warnings": "VARCHAR",
     "failure": "VARCHAR",
+    "began_unix_ns": "BIGINT",
+    "began_bound_ns": "BIGINT",
 }
 """Name and SQL type of each column. `factors` is JSON, `warnings` are codes joined by commas; a
 failed repetition is one row without a metric. Values of a series have the quantity of their places
-in `along`, and the place in `at` (a number) or `category` (a word).
+in `along`, and the place in `at` (a number) or `category` (a word). `began_unix_ns` is the start of
+the program, or of an allocation, on the clock of the host where aferir ran, with its largest error.
 """
 
 
@@ -134,6 +137,8 @@ def _common(run: Run, record: Record) -> dict[str, object]:
         "started_unix_ns": record.started_unix_ns,
         "warnings": ",".join(warning.code for warning in record.warnings),
         "failure": record.failure.code if record.failure else None,
+        "began_unix_ns": record.began.unix_ns if record.began else None,
+        "began_bound_ns": record.began.bound_ns if record.began else None,
     }
 
 

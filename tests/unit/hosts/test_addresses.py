@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aferir.hosts.addresses import of_each
+from aferir.hosts.addresses import listed, of_each
 
 
 def test_the_shared_network_is_taken_whatever_else_there_is() -> None:
@@ -19,3 +19,8 @@ def test_the_shared_network_is_taken_whatever_else_there_is() -> None:
 def test_without_a_shared_network_the_first_address_is_as_good_as_any() -> None:
     assert of_each([("10.0.1.1/24",), ("10.9.0.2/24", "10.8.0.2/24")]) == ("10.0.1.1", "10.9.0.2")
     assert of_each([("10.0.1.1/24",), ()]) == ("10.0.1.1", "")
+
+
+def test_addresses_of_another_scope_are_empty_in_what_ip_says() -> None:
+    own = '{"family":"inet","local":"10.0.1.1","prefixlen":24,"scope":"global"}'
+    assert listed(f'[{{}},{{"ifname":"eth0","addr_info":[{own},{{}}]}}]') == ("10.0.1.1/24",)

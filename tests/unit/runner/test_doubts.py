@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from aferir import config, registry
 from aferir.model.plan import HostLimits, Plan
-from aferir.model.record import Record
+from aferir.model.record import ALLOCATION, Record
 from aferir.model.stamps import Stamp
 from aferir.runner.doubts import out_of_order, unlike_hosts
+from aferir.runner.pool import between
 
 TEXT = """
 [experiment]
@@ -68,7 +72,13 @@ def began(environment: str, unix_ns: int, bound_ns: int = 0) -> Record:
 
 def test_clocks_that_agree_with_the_order_of_programs_raise_no_doubt() -> None:
     allocation = Record(
-        cell="b/a", group="a", environment="b", workload="a", repetition=0, started_unix_ns=0
+        cell="b/allocation",
+        group=ALLOCATION,
+        environment="b",
+        workload=ALLOCATION,
+        repetition=0,
+        started_unix_ns=0,
+        began=Stamp(1, 10),  # written at the end of its round
     )
     records = (began("a", 100), allocation, began("b", 200, 40), began("a", 300))
     assert out_of_order(records) == ()
@@ -81,3 +91,11 @@ def test_a_clock_that_was_set_back_is_told_from_one_that_is_not_known_well() -> 
     (stepped,) = out_of_order((began("a", 100), began("b", 50, 40)))
     assert stepped.code == "clock-stepped"
     assert "program of b" in stepped.message
+
+
+@given(out=st.integers(0, 10**9), lasted=st.integers(0, 10**10), back=st.integers(0, 10**9))
+def test_an_allocation_on_another_host_began_within_its_bound(
+    out: int, lasted: int, back: int
+) -> None:
+    stamp = between(5, 5 + out + lasted + back, lasted / 1e9)
+    assert abs(stamp.unix_ns - (5 + out)) <= stamp.bound_ns + 1  # durations are floats

@@ -31,6 +31,8 @@ SAMPLE_COLUMNS = (
     "emulated",
     "warnings",
     "failure",
+    "began_unix_ns",
+    "began_bound_ns",
 )
 SUMMARY_COLUMNS = (
     "cell",
@@ -68,7 +70,9 @@ def write_samples_csv(path: Path, records: Iterable[Record]) -> None:
     """One line for each sample or value of a series, and one for each failed repetition.
 
     `factors` is JSON; codes of warnings are joined by spaces. `at` is the place, a number or a
-    word, of a value of a series. The line of a failed repetition has no metric. Errors: OSError.
+    word, of a value of a series. `began_unix_ns` is the start of the program, or of an allocation,
+    on the clock of the host where aferir ran, with its largest error; empty: unknown. The line of a
+    failed repetition has no metric. Errors: OSError.
     """
     _write(path, SAMPLE_COLUMNS, (row for record in records for row in _sample_rows(record)))
 
@@ -123,18 +127,19 @@ def _sample_rows(record: Record) -> list[tuple[object, ...]]:
         record.started_unix_ns,
     )
     after = (_said(EMULATED in codes), " ".join(dict.fromkeys(codes)))
-    failure = record.failure.code if record.failure else None
+    began = (None, None) if record.began is None else msgspec.structs.astuple(record.began)
+    last = (record.failure.code if record.failure else None, *began)
     nowhere = (None, None, None)
     rows: list[tuple[object, ...]] = [
-        (*before, s.side, s.metric, s.value, s.unit, *nowhere, *after, failure)
+        (*before, s.side, s.metric, s.value, s.unit, *nowhere, *after, *last)
         for s in record.samples
     ]
     rows += [
-        (*before, "program", s.metric, value, s.unit, s.label, s.along, place, *after, failure)
+        (*before, "program", s.metric, value, s.unit, s.label, s.along, place, *after, *last)
         for s in record.series
         for place, value in zip(s.at, s.values, strict=True)
     ]
-    return rows or [(*before, None, None, None, None, *nowhere, *after, failure)]
+    return rows or [(*before, None, None, None, None, *nowhere, *after, *last)]
 
 
 def _cell_rows(cell: CellResult) -> list[tuple[object, ...]]:

@@ -1,6 +1,8 @@
 """The phases of a run as a trace in Chrome's Trace Event Format, for Perfetto or chrome://tracing.
 
 Each environment is a process with two threads: its programs, and its allocations with their phases.
+Times are those of one clock, also for environments on other hosts; `start_error_us` is the largest
+error of a start, and events that are nearer to each other than their errors are in no order.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import msgspec
 
 from aferir.model.plan import Plan
 from aferir.model.record import ALLOCATION, Record
+from aferir.model.stamps import Stamp
 from aferir.report.analyse import PHASES
 from aferir.store.run import Run
 
@@ -41,14 +44,19 @@ def events(plan: Plan, records: tuple[Record, ...]) -> Iterator[Event]:
         yield _name("process_name", pid, _PROGRAMS, name)
         yield _name("thread_name", pid, _PROGRAMS, "programs")
         yield _name("thread_name", pid, _ALLOCATIONS, "allocations")
-    start_ns = min((record.started_unix_ns for record in records), default=0)
+    start_ns = min((_began(record).unix_ns for record in records), default=0)
     for record in records:
         pid = processes.get(record.environment, 0)
-        at_us = (record.started_unix_ns - start_ns) / 1000
+        at_us = (_began(record).unix_ns - start_ns) / 1000
         if record.workload == ALLOCATION:
             yield from _allocation(record, pid, at_us)
         else:
             yield _repetition(record, pid, at_us)
+
+
+def _began(record: Record) -> Stamp:
+    """Start by our clock; where that is unknown, the time at which it was requested."""
+    return record.began or Stamp(record.started_unix_ns)
 
 
 def _name(what: str, pid: int, tid: int, name: str) -> Event:
@@ -66,6 +74,7 @@ def _repetition(record: Record, pid: int, at_us: float) -> Event:
         "tid": _PROGRAMS,
         "args": {
             "repetition": record.repetition,
+            "start_error_us": _began(record).bound_ns / 1000,
             "failure": record.failure.code if record.failure else "",
             "warnings": [warning.code for warning in record.warnings],
         },
@@ -78,7 +87,8 @@ def _repetition(record: Record, pid: int, at_us: float) -> Event:
 def _allocation(record: Record, pid: int, at_us: float) -> Iterator[Event]:
     """A span for the whole allocation, and one inside for each of its phases, end to end."""
     values = {one.metric: one.value for one in record.samples}
-    place = {"ph": "X", "cat": ALLOCATION, "pid": pid, "tid": _ALLOCATIONS}
+    error = {"start_error_us": _began(record).bound_ns / 1000}
+    place: Event = {"ph": "X", "cat": ALLOCATION, "pid": pid, "tid": _ALLOCATIONS, "args": error}
     if "total_s" in values:
         yield place | {"name": ALLOCATION, "ts": at_us, "dur": 1e6 * values["total_s"]}
     for phase in PHASES:
