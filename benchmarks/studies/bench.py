@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from aferir.errors import TimeoutExpired
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
 from benchmarks.parts import Part, run_parts
-from benchmarks.studies.outcome import figures_of, finished
-from benchmarks.studies.steps import file_of, full, short
+from benchmarks.studies.outcome import figures_of, finished, incomplete
+from benchmarks.studies.steps import FOLDER, file_of, full, short
 
 HELP = "studies: every file of the five works checked for its server, every short form run"
 PEERS = ()
@@ -100,18 +101,19 @@ def _short(name: str, _options: BenchOptions, note: Note) -> Sequence[Figure]:
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
     with own_state() as state:
-        ended = process.run([*_AFERIR, *words], timeout_s=_SHORT_S, check=False)
+        why = _run_to_its_end(words)
         left = judge_leftovers(f"short.{name}.left_behind", leftovers(state), 1)
     done = finished(RUNS, name)
     if done is None:
-        failed = Figure(
-            name=f"short.{name}.cells_without_figures",
-            value=None,
-            unit="cells",
-            n=0,
-            target="== 0",
-            holds=False,
-            note=process.explain_exit(ended),
-        )
-        return [failed, left]
+        return [incomplete(name, why), left]
     return [*figures_of(name, done), left]
+
+
+def _run_to_its_end(words: Sequence[str]) -> str:
+    """Run aferir in the clone, where the files find what they name; returns how it ended."""
+    line = [*_AFERIR, *words]
+    try:
+        done = process.run(line, timeout_s=_SHORT_S, directory=FOLDER.parent, check=False)
+    except TimeoutExpired as error:
+        return error.message
+    return process.explain_exit(done)

@@ -59,6 +59,19 @@ def figures_of(name: str, run: Run) -> list[Figure]:
     ]
 
 
+def incomplete(name: str, why: str) -> Figure:
+    """Missed figure of a short form that left no complete run."""
+    return Figure(
+        name=f"short.{name}.cells_without_figures",
+        value=None,
+        unit="cells",
+        n=0,
+        target="== 0",
+        holds=False,
+        note=why,
+    )
+
+
 def _counts(record: Record) -> bool:
     return record.failure is None and not record.warmup
 
