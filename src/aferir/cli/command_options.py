@@ -36,6 +36,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     add("--expect", metavar="TEXT", help="its whole output")
     add("--exit-codes", metavar="CODES", help="that are right (default: 0)")
     add("--startup", action="store_true", help="count the way into the environment too")
+    add("--patience", metavar="TIME", help="how long its user waits: share of runs beyond it")
     add("command", nargs="*", help=argparse.SUPPRESS)
 
 
@@ -129,6 +130,7 @@ def parameters(options: argparse.Namespace) -> dict[str, object]:
         "expect": options.expect,
         "exit_codes": options.exit_codes,
         "startup": options.startup or None,
+        "patience": options.patience,
     }
 
 

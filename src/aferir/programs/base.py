@@ -91,6 +91,9 @@ class Command(msgspec.Struct, frozen=True):
     it is here. It finds the hosts by `model.variables`."""
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
+    patience_s: float | None = None
+    """Longest `duration_s` that its user waits for; a longer one is `blocked_percent`. None: no
+    limit."""
 
 
 @runtime_checkable

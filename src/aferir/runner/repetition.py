@@ -70,8 +70,7 @@ def repeat(
         else:
             elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
             own = tuple(figure for figure in figures if isinstance(figure, Sample))
-            if command.counts_start:
-                own = with_start(own, ran.done.duration_s)
+            own = as_waited_for(own, command, ran.done.duration_s)
             samples = (*own, elapsed, *ran.observed, *energy.per_unit(own, ran.observed))
             own_series = (figure for figure in figures if isinstance(figure, Series))
             series = (*own_series, *ran.loads)
@@ -101,6 +100,22 @@ def repeat(
 
 def _began(done: Completed | None) -> Stamp | None:
     return None if done is None else Stamp(done.started_unix_ns, done.started_bound_ns)
+
+
+def as_waited_for(
+    figures: Sequence[Sample], command: Command, elapsed_s: float
+) -> tuple[Sample, ...]:
+    """Figures as the program's user sees them: with the way in, and with their patience.
+
+    `blocked_percent` is 100 where `duration_s` is longer than the patience, else 0: its mean over
+    repetitions is the PcBl of Dutra 2015, chapter 5, for any program.
+    """
+    found = with_start(figures, elapsed_s) if command.counts_start else tuple(figures)
+    if command.patience_s is None:
+        return found
+    waited_s = max(figure.value for figure in found if figure.metric == "duration_s")
+    blocked = 100.0 if waited_s > command.patience_s else 0.0
+    return (*found, Sample("blocked_percent", blocked, "%"))
 
 
 def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...]:

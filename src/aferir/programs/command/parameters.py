@@ -163,4 +163,15 @@ class CommandParameters(msgspec.Struct, frozen=True, kw_only=True):
     startup: Annotated[
         bool, told("count the way into the environment too, from the request to the end")
     ] = False
+    patience: (
+        Annotated[
+            float,
+            duration(
+                "how long its user waits: `blocked_percent` is the share of runs that take longer",
+                *(0.001, 86400.0),
+                unset="as long as it takes",
+            ),
+        ]
+        | None
+    ) = None
     memory_bytes: Annotated[int, size("memory that it needs at least", 2**20, 2**50)] = 2**26

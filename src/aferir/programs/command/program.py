@@ -96,6 +96,7 @@ class AnyCommand(Program[CommandParameters]):
             {"PATH": lookup.SYSTEM_PATH, **variables, SCRATCH: _FOLDER, ECHO: echo},
             files=() if bundle is None else (bundle,),
             counts_start=parameters.startup,
+            patience_s=parameters.patience,
         )
 
     def parse(self, stdout: str) -> tuple[Sample | Warning, ...]:
