@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -155,40 +155,54 @@ def throttled(groups: Mapping[str, Path]) -> int:
     return int(pairs["nr_throttled"])
 
 
+Eventually = Callable[[Callable[[], bool]], None]
+"""Waits until a condition holds."""
+
+
 @contextmanager
-def spinning(instance: Instance) -> Iterator[None]:
-    """A program in it that computes without end."""
-    stop = f"/tmp/aferir-stop-{uuid.uuid4().hex}"
-    command = ["sh", "-c", f"while ! [ -e {stop} ]; do :; done"]
-    thread = threading.Thread(target=instance.run, args=(command,))
-    thread.start()
-    try:
-        yield
-    finally:
-        instance.run(["touch", stop])
-        thread.join()
-        instance.run(["rm", stop])
+def spinning(instance: Instance) -> Iterator[Eventually]:
+    """A program in it that computes without end, once it does.
+
+    Yields a wait that fails where the program ends, since what it waits for would never come.
+    """
+    started, stop = (f"/tmp/aferir-{word}-{uuid.uuid4().hex}" for word in ("started", "stop"))
+    command = ["sh", "-c", f": > {started}; while ! [ -e {stop} ]; do :; done"]
+    with ThreadPoolExecutor(1) as thread:
+        program = thread.submit(instance.run, command)
+
+        def while_it_computes(condition: Callable[[], bool]) -> None:
+            eventually(lambda: program.done() or condition())
+            assert not program.done(), program.result()
+
+        while_it_computes(lambda: instance.run(["test", "-e", started], check=False).exit_code == 0)
+        try:
+            yield while_it_computes
+        finally:
+            instance.run(["touch", stop])
+    program.result()
+    instance.run(["rm", started, stop])
 
 
 def check_quota(instance: Instance, cpus: float) -> None:
     """The kernel holds the instance to so much: a program that asks for more is throttled."""
     groups = instance.accounting.cgroups
     assert quota(groups) == pytest.approx(cpus)
-    with spinning(instance):
-        eventually(lambda: throttled(groups) > 3)
+    with spinning(instance) as wait_until:
+        wait_until(lambda: throttled(groups) > 3)
 
 
 def check_pause(instance: Instance, used: Callable[[], float]) -> None:
     """A paused one uses nothing at all, by the host's account `used`, and goes on afterwards."""
-    before = used()
-    with spinning(instance):
-        eventually(lambda: used() > before)
+    with spinning(instance) as wait_until:
         instance.pause()
-        paused = used()
-        time.sleep(0.3)
-        assert used() == paused
-        instance.resume()
-        eventually(lambda: used() > paused)
+        try:
+            paused = used()
+            time.sleep(0.3)
+            still = used()
+        finally:
+            instance.resume()  # a program that is to stop cannot do so before
+        assert still == paused
+        wait_until(lambda: used() > paused)
 
 
 def cpu_s(stats: Iterable[Path]) -> float:

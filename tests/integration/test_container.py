@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from tests.integration.support import (
     allocated,
     leftovers,
     own_state,
+    spinning,
     usable,
 )
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -67,11 +66,9 @@ def test_more_memory_than_allowed_is_refused(environment: Environment) -> None:
 
 
 def test_its_processes_are_in_its_groups(instance: Instance) -> None:
-    child = threading.Thread(target=instance.run, args=(["sleep", "3"],))
-    child.start()
     folders = instance.accounting.cgroups.values()
-    eventually(lambda: all(len(cgroup.members(folder)) >= 3 for folder in folders))
-    child.join()
+    with spinning(instance):
+        assert all(len(cgroup.members(folder)) >= 3 for folder in folders)
 
 
 def test_a_failed_start_leaves_nothing(environment: Environment) -> None:

@@ -11,6 +11,12 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import process, undo
 from aferir.linux.process import Completed
 
+_NOT_SEALED = "Device or resource busy - Failed to rexec as memfd\n"
+"""What lxc-attach(1) says first where it could not seal the copy of itself that it runs
+(CVE-2019-5736), since the kernel was moving a page of that copy. It has not entered the container.
+"""
+_TRIES = 10
+"""How often it is run for that reason: seen twice in a day of tests, never twice in a row."""
 _NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
 
@@ -29,7 +35,10 @@ def run_marked(
     `process.run`.
     """
     try:
-        done = process.run(command_line, timeout_s=timeout_s, controls=controls, check=False)
+        for _ in range(_TRIES):
+            done = process.run(command_line, timeout_s=timeout_s, controls=controls, check=False)
+            if not done.stderr.startswith(_NOT_SEALED):
+                break
     except TimeoutExpired as error:
         undo.kill_marked(mark)
         said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
