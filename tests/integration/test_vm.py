@@ -10,7 +10,7 @@ import pytest
 from aferir.environments.base import Environment, Instance
 from aferir.environments.qemu import kvm
 from aferir.environments.qemu.spec import GuestSpec
-from aferir.errors import ProgramError, UsageError
+from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
@@ -182,6 +182,25 @@ def test_its_devices_are_what_was_asked_for(
     assert f"/dev/{disk} / ext4" in said
     assert f"driver: {driver}\n" in said
     assert int(said.splitlines()[-1]) > 4.5 * 2**30
+
+
+def test_a_microvm_boots_from_memory_mapped_devices_and_keeps_time(guests: Environment) -> None:
+    try:
+        asked = guests.allocate(spec(machine="microvm", cpus=2))
+    except MissingError as lacks:
+        pytest.skip(lacks.message)
+    try:
+        clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+        look = f"readlink /sys/block/vda; ls /sys/bus/pci/devices | wc -l; nproc; cat {clock}"
+        disk, pci, cpus, clock = asked.run(["sh", "-c", look]).stdout.splitlines()
+        asked.pause()
+        asked.resume()
+        assert asked.run(["echo", "on"]).stdout == "on\n"
+    finally:
+        asked.release()
+    assert "LNRO0005" in disk, "the identity of a virtio-mmio device in ACPI"
+    assert (pci, cpus) == ("0", "2")
+    assert clock in ("tsc", "tsc-early", "kvm-clock")
 
 
 def test_a_kernel_of_ones_own_boots_and_a_disk_is_not_made_smaller(guests: Environment) -> None:

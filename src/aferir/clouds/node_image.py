@@ -108,7 +108,7 @@ def make_disk(
     if made.exists():
         raise UsageError(f"{made} exists", remedy="choose an empty folder")
     base = userland.ensure(progress)
-    kernel = kernels.whole(progress, bootable.DRIVERS, "-any-hardware")
+    kernel = kernels.whole(progress, bootable.DRIVERS)
     progress("making the disk")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
         work = Path(name)

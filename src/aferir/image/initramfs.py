@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
+MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "virtio_console")
 """Modules that a guest needs beyond a kernel with built-in ext4; dependencies are added."""
 
 NETWORK_MODULES = (

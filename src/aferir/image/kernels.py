@@ -1,12 +1,13 @@
 """The distribution's full kernel, for guests with hardware that the cloud kernel does not drive.
 
 The image's kernel is the one for clouds, which is small and supports paravirtual hardware. The full
-one is downloaded at first use and stored in <cache>/kernels/<package>/ with the drivers that guests
-may need.
+one is downloaded at first use and stored in <cache>/kernels/<package>-<hash>/ with the drivers that
+guests may need, which the hash is of.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -19,7 +20,15 @@ from aferir.image.userland import Progress, modules_in
 from aferir.linux import journal, process, scratch
 
 DRIVERS = (
-    *("crc32c_generic", "ext4", "virtio_pci", "virtio_console", "virtio_blk", "nvme"),
+    *(
+        "crc32c_generic",
+        "ext4",
+        "virtio_pci",
+        "virtio_mmio",
+        "virtio_console",
+        "virtio_blk",
+        "nvme",
+    ),
     *("sd_mod", "virtio_scsi", "ahci", "ata_piix"),
     *("virtio_net", "e1000", "8139cp"),
 )
@@ -43,13 +52,14 @@ class WholeKernel(msgspec.Struct, frozen=True):
         return {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
 
 
-def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS, variant: str = "") -> WholeKernel:
-    """The kernel, downloaded if it is not in the cache; each set of drivers has a variant's name.
+def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS) -> WholeKernel:
+    """The kernel with these drivers, downloaded if it is not in the cache.
 
     Errors: MissingError where it cannot be downloaded.
     """
     package = _package()
-    folder = journal.cache_folder() / "kernels" / f"{package}{variant}"
+    names = hashlib.sha256(" ".join(drivers).encode()).hexdigest()[:8]
+    folder = journal.cache_folder() / "kernels" / f"{package}-{names}"
     if not folder.is_dir():
         progress(f"fetching {package} for a guest with other hardware, once")
         with scratch.folder(0o755) as place:

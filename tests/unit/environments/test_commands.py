@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aferir.clock import rvec
 from aferir.environments import console, native
 from aferir.environments.lxc import config_file
-from aferir.environments.qemu import command_line
+from aferir.environments.qemu import command_line, counter
+from aferir.environments.qemu.hardware import Hardware
 from aferir.environments.qemu.spec import GuestSpec
 from aferir.errors import MissingError
 from aferir.image import initramfs
@@ -169,7 +171,7 @@ def guest(
         cpus=3,
         memory_bytes=2**28 + 1,
         accelerator=accelerator,
-        hardware=msgspec.convert(hardware, command_line.Hardware),
+        hardware=msgspec.convert(hardware, Hardware),
     )
 
 
@@ -215,6 +217,11 @@ def test_hardware_is_what_was_asked_for() -> None:
         ),
         ({"disk_device": "sata", "kernel": "/boot/own"}, ["ide-hd,drive=disk,bus=sata.0"], False),
         ({"kernel": "whole"}, ["virtio-blk-pci,drive=disk"], True),
+        ({"machine": "microvm"}, ["virtio-blk-device,drive=disk", "virtio-serial-device"], False),
+        (
+            {"machine": "microvm", "disk_device": "scsi", "network_device": "virtio"},
+            *(["virtio-scsi-device,id=scsi", "virtio-net-device,netdev=user"], True),
+        ),
     ],
 )
 def test_devices_and_the_kernel_that_has_drivers_of_them(
@@ -223,14 +230,45 @@ def test_devices_and_the_kernel_that_has_drivers_of_them(
     line = guest("kvm", **hardware)
     assert set(devices) <= set(after(line, "-device"))
     assert ("-netdev" in line) == ("network_device" in hardware)
-    asked = msgspec.convert(hardware, command_line.Hardware)
+    asked = msgspec.convert(hardware, Hardware)
     assert asked.wants_whole_kernel() == whole
 
 
-def test_a_board_of_today_has_no_ide() -> None:
-    made = GuestSpec(name="v", cpus=1, memory_bytes=2**28, disk_device="ide")
-    assert [one.key for one in made.conflicts()] == ["disk_device"]
-    assert msgspec.structs.replace(made, machine="pc").conflicts() == ()
+@pytest.mark.parametrize(
+    ("hardware", "wrong", "remedy"),
+    [
+        ({"disk_device": "ide"}, ["disk_device"], "pc"),
+        ({"machine": "microvm", "disk_device": "ide"}, ["disk_device"], "pc"),
+        ({"machine": "microvm", "disk_device": "nvme"}, ["disk_device"], "q35"),
+        (
+            {"machine": "microvm", "disk_device": "sata", "network_device": "e1000"},
+            *(["disk_device", "network_device"], "q35"),
+        ),
+    ],
+)
+def test_a_device_that_the_board_lacks_is_refused_with_one_that_has_it(
+    hardware: dict[str, str], wrong: list[str], remedy: str
+) -> None:
+    made = msgspec.convert({"name": "v", "cpus": 1, "memory_bytes": 2**28, **hardware}, GuestSpec)
+    found = made.conflicts()
+    assert [one.key for one in found] == wrong
+    assert {one.remedy for one in found} == {f'machine = "{remedy}"'}
+    assert (
+        msgspec.convert({**msgspec.to_builtins(made), "machine": remedy}, GuestSpec).conflicts()
+        == ()
+    )
+
+
+def test_only_an_emulated_microvm_is_told_the_rate_of_its_counter() -> None:
+    board = Hardware(machine="microvm")
+    if rvec.info().invariance == "trusted":
+        rate, trusted = counter.parameters(board, "tcg")
+        assert int(rate.removeprefix("tsc_early_khz=")) > 0
+        assert trusted == "tsc=reliable"
+    else:
+        with pytest.raises(MissingError, match="microvm"):
+            counter.parameters(board, "tcg")
+    assert counter.parameters(board, "kvm") == counter.parameters(Hardware(), "tcg") == ()
 
 
 def test_an_archive_is_changed_again_and_again() -> None:

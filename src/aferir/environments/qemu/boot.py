@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.environments.qemu import command_line
-from aferir.environments.qemu.command_line import Hardware
+from aferir.environments.qemu.hardware import DISK_NAMES, Hardware, tools_name
 from aferir.errors import MissingError, UsageError
 from aferir.image import initramfs, kernels
 from aferir.image.userland import Image, Progress
@@ -42,8 +42,8 @@ def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool 
         if not kernel.is_file():
             raise UsageError(f"the kernel {kernel} is no file", remedy="name a bzImage, or `whole`")
     if foreign:
-        own = initramfs.with_foreign_root(own, command_line.tools_name(hardware.disk_device))
-    if (name := command_line.DISK_NAMES[hardware.disk_device]) != "vda":
+        own = initramfs.with_foreign_root(own, tools_name(hardware.disk_device))
+    if (name := DISK_NAMES[hardware.disk_device]) != "vda":
         own = initramfs.with_disk(own, name)
     if hardware.network_device != "none":
         own = initramfs.with_network(own)

@@ -6,7 +6,13 @@ from typing import Annotated
 
 from aferir.environments.features import PROCESSORS, Feature
 from aferir.environments.limited import LimitedSpec
-from aferir.environments.qemu import command_line
+from aferir.environments.qemu.hardware import (
+    BOARDS,
+    DiskDevice,
+    Hardware,
+    Machine,
+    NetworkDevice,
+)
 from aferir.model import parameters
 from aferir.model.checking import Wrong
 from aferir.model.plan import EnvironmentKind
@@ -29,14 +35,17 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
         ),
     ] = ""
     machine: Annotated[
-        command_line.Machine, parameters.told("its board: PCI Express, or the PCI of 1996")
+        Machine,
+        parameters.told(
+            "its board: PCI Express; the PCI of 1996; or QEMU's `microvm`, without PCI"
+        ),
     ] = "q35"
-    disk_device: Annotated[
-        command_line.DiskDevice, parameters.told("what its disk is, to its kernel")
-    ] = "virtio"
+    disk_device: Annotated[DiskDevice, parameters.told("what its disk is, to its kernel")] = (
+        "virtio"
+    )
 
     network_device: Annotated[
-        command_line.NetworkDevice,
+        NetworkDevice,
         parameters.told("what its interface is, in QEMU's own network, where the host is 10.0.2.2"),
     ] = "none"
     disk_size_bytes: Annotated[
@@ -71,14 +80,24 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
         if self.image and self.disk_size_bytes:
             said = "is for the userland of ours; the image has its own"
             return (*super().conflicts(), Wrong("disk_size", said, "qemu-img resize IMAGE SIZE"))
-        if self.disk_device == "ide" and self.machine != "pc":
-            said = "is not on the board q35, which has SATA"
-            return (*super().conflicts(), Wrong("disk_device", said, 'machine = "pc"'))
-        return super().conflicts()
+        return (*super().conflicts(), *self._not_on_the_board())
 
-    def hardware(self) -> command_line.Hardware:
+    def _not_on_the_board(self) -> tuple[Wrong, ...]:
+        on = {
+            "disk_device": [n for n, one in BOARDS.items() if self.disk_device in one.disks],
+            "network_device": [
+                n for n, one in BOARDS.items() if self.network_device in one.networks
+            ],
+        }
+        return tuple(
+            Wrong(key, f"is not on the board {self.machine}", f'machine = "{having[0]}"')
+            for key, having in on.items()
+            if self.machine not in having
+        )
+
+    def hardware(self) -> Hardware:
         """Hardware of the guest."""
-        return command_line.Hardware(
+        return Hardware(
             cpu_model=self.cpu_model,
             machine=self.machine,
             disk_device=self.disk_device,
@@ -99,10 +118,10 @@ FEATURES = (
         gives_up="that it can be moved to hosts with an older processor",
     ),
     Feature(
-        name="PCI board",
+        name="board",
         without={"machine": "q35"},
-        remedy='take a board with PCI Express (`machine = "q35"`)',
-        gives_up="systems that only know the board of 1996",
+        remedy='take the board with PCI Express (`machine = "q35"`)',
+        gives_up="what only the other board has: devices of 1996, or the few of a `microvm`",
     ),
     Feature(
         name="emulated disk",

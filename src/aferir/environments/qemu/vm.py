@@ -15,7 +15,8 @@ from aferir.environments import agent, console
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import boot, command_line, kvm, monitor
+from aferir.environments.qemu import boot, command_line, counter, kvm, monitor
+from aferir.environments.qemu.hardware import Hardware
 from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
@@ -114,7 +115,7 @@ class VirtualMachine:
         accelerator: command_line.Accelerator = "counted"
         if not self._counted:
             accelerator = "kvm" if kvm.verdict(base).works else "tcg"
-        hardware, image, size_bytes = command_line.Hardware(), "", 0
+        hardware, image, size_bytes = Hardware(), "", 0
         if isinstance(spec, GuestSpec):
             hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
         begin = boot.start(hardware, base, self._progress, foreign=bool(image))
@@ -238,7 +239,7 @@ def _start(
     begin: boot.Start,
     accelerator: command_line.Accelerator,
     *,
-    hardware: command_line.Hardware,
+    hardware: Hardware,
     pinned: Sequence[int],
     network: GuestNetwork | None,
     wires: Sequence[command_line.Wire],
@@ -267,6 +268,7 @@ def _start(
         wires=wires,
         hardware=hardware,
         tools=tools,
+        parameters=counter.parameters(hardware, accelerator),
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]

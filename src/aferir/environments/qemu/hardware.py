@@ -1,0 +1,104 @@
+"""Hardware of a guest: its board, the devices that each board has, and their names in the guest.
+
+Source: qemu-system-x86_64(1); QEMU's documentation of the machine `microvm` (microvm.rst).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Machine = Literal["q35", "pc", "microvm"]
+DiskDevice = Literal["virtio", "nvme", "scsi", "sata", "ide"]
+NetworkDevice = Literal["none", "virtio", "e1000", "rtl8139"]
+WHOLE = "whole"
+
+
+class Board(msgspec.Struct, frozen=True):
+    """A machine type of QEMU, without devices that our guests never use."""
+
+    options: str
+    """Value of `-machine`."""
+    disks: frozenset[DiskDevice]
+    networks: frozenset[NetworkDevice]
+    bus: Literal["pci", "device"] = "pci"
+    """End of the names of virtio devices: on PCI, or memory-mapped (virtio-mmio)."""
+
+
+_NETWORKS: frozenset[NetworkDevice] = frozenset(("none", "virtio", "e1000", "rtl8139"))
+BOARDS: Mapping[Machine, Board] = {
+    "q35": Board(
+        "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off",
+        frozenset(("virtio", "nvme", "scsi", "sata")),
+        _NETWORKS,
+    ),
+    "pc": Board(
+        "pc,smm=off,vmport=off,graphics=off",
+        frozenset(("virtio", "nvme", "scsi", "sata", "ide")),
+        _NETWORKS,
+    ),
+    "microvm": Board(
+        "microvm", frozenset(("virtio", "scsi")), frozenset(("none", "virtio")), "device"
+    ),
+}
+"""Boards, the usual one first."""
+
+_DISK_DEVICES: Mapping[DiskDevice, tuple[str, ...]] = {
+    "virtio": ("virtio-blk-{bus},drive=disk",),
+    "nvme": ("nvme,drive=disk,serial=aferir",),
+    "scsi": ("virtio-scsi-{bus},id=scsi", "scsi-hd,drive=disk,bus=scsi.0"),
+    "sata": ("ich9-ahci,id=sata", "ide-hd,drive=disk,bus=sata.0"),
+    "ide": ("ide-hd,drive=disk,bus=ide.0",),
+}
+DISK_NAMES: Mapping[DiskDevice, str] = {
+    "virtio": "vda",
+    "nvme": "nvme0n1",
+    **dict.fromkeys(("scsi", "sata", "ide"), "sda"),
+}
+"""Name of the disk in the guest's kernel."""
+
+
+def tools_name(disk: DiskDevice) -> str:
+    """Name, in the guest's kernel, of a virtio disk beside its disk of that kind."""
+    return "vdb" if DISK_NAMES[disk] == "vda" else "vda"
+
+
+class Hardware(msgspec.Struct, frozen=True, kw_only=True):
+    """Hardware of a guest, each part of which is a cause of cost."""
+
+    cpu_model: str = ""
+    """A model of `qemu-system-x86_64 -cpu help`; empty: all features that are available."""
+    machine: Machine = "q35"
+    disk_device: DiskDevice = "virtio"
+    network_device: NetworkDevice = "none"
+    kernel: str = ""
+    """Path of a kernel, `whole` for the distribution's, or empty: the one with the needed drivers.
+    """
+
+    @property
+    def board(self) -> Board:
+        """Board with that name."""
+        return BOARDS[self.machine]
+
+    def wants_whole_kernel(self) -> bool:
+        """True if the image's cloud kernel lacks a driver, so that the distribution's is needed."""
+        plain = self.disk_device in ("virtio", "nvme") and self.network_device == "none"
+        return self.kernel == WHOLE or not (self.kernel or plain)
+
+    def virtio(self, device: str, options: str) -> str:
+        """Value of `-device` for a virtio device (`blk`, `net`, `serial`) on this board's bus."""
+        return f"virtio-{device}-{self.board.bus}{options}"
+
+    def disk(self) -> tuple[str, ...]:
+        """Values of `-device` that make the drive `disk` its disk."""
+        devices = _DISK_DEVICES[self.disk_device]
+        return tuple(device.format(bus=self.board.bus) for device in devices)
+
+    def network(self) -> str:
+        """Value of `-device` that connects its interface to the network `user`."""
+        device = self.network_device
+        name = self.virtio("net", "") if device == "virtio" else device
+        # Devices on PCI have a memory for firmware, which is not needed and costs time at boot.
+        return f"{name},netdev=user{',romfile=' if self.board.bus == 'pci' else ''}"
