@@ -22,6 +22,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "clock-cost",
         "clock-stability",
         "clock-order",
+        "clock-rule",
         "clock-mpi",
         "ocean-noise",
         "clock-ntp",

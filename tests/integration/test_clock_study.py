@@ -115,6 +115,18 @@ def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
     assert early["RGAP"] <= early["NTP-like"] <= early["not synchronised"]
 
 
+@needs_root
+@pytest.mark.parametrize("clients", [1, 2])
+def test_each_client_of_one_server_looks_until_the_rule_holds(clients: int) -> None:
+    found = study("rule", runs=3, discard=7, deviation_s=1e-3, clients=clients, stamps="program")
+    labels = {f"client {number}" for number in range(1, clients + 1)}
+    assert {label for metric, label in found.series if metric == "look_error_s"} == labels
+    assert found.samples["looks_unanswered"] == 0
+    for label in labels:
+        # One more says when the last one was sent.
+        assert min(found.series["look_exchanges", label].values()) >= 7 + 20 + 1
+
+
 def test_quanta_show_what_was_taken() -> None:
     found = study("noise", quanta=300)
     assert found.samples["quantum_least_s"] > 0

@@ -16,7 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define INTERFACE "eth0"
+#define INTERFACE "eth0" /* of each client, towards the server */
+/* Interfaces of the server, and the addresses of both ends, by client. */
+static const char* const SERVER_INTERFACE[HOSTS_MOST_CLIENTS] = {"eth0", "eth1"};
+const char* const HOSTS_SERVER[HOSTS_MOST_CLIENTS] = {HOSTS_SERVER_ADDRESS, "10.0.0.5"};
+static const char* const CLIENT[HOSTS_MOST_CLIENTS] = {"10.0.0.2", "10.0.0.6"};
 
 /* One request of rtnetlink(7) being put together. */
 struct request {
@@ -79,8 +83,8 @@ static int ask(struct request* request) {
     return verdict->error == 0 ? 0 : -1;
 }
 
-/* ip link add eth0 type veth peer name eth0 netns `server` */
-static int make_pair(int server) {
+/* ip link add eth0 type veth peer name `interface` netns `server` */
+static int make_pair(int server, const char* interface) {
     struct request request = request_of(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
     struct ifinfomsg link = {.ifi_family = AF_UNSPEC};
     append(&request, &link, sizeof(link));
@@ -90,7 +94,7 @@ static int make_pair(int server) {
     struct rtattr* data = attribute(&request, IFLA_INFO_DATA, NULL, 0);
     struct rtattr* peer = attribute(&request, VETH_INFO_PEER, NULL, 0);
     append(&request, &link, sizeof(link));
-    attribute(&request, IFLA_IFNAME, INTERFACE, sizeof(INTERFACE));
+    attribute(&request, IFLA_IFNAME, interface, strlen(interface) + 1);
     attribute(&request, IFLA_NET_NS_FD, &server, sizeof(server));
     close_attribute(&request, peer);
     close_attribute(&request, data);
@@ -108,10 +112,10 @@ static int set_up(const char* interface) {
     return ask(&request);
 }
 
-static int add_address(const char* text) {
+static int add_address(const char* interface, const char* text) {
     struct request request = request_of(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
     struct ifaddrmsg address = {
-        .ifa_family = AF_INET, .ifa_prefixlen = 30, .ifa_index = if_nametoindex(INTERFACE)};
+        .ifa_family = AF_INET, .ifa_prefixlen = 30, .ifa_index = if_nametoindex(interface)};
     struct in_addr number;
     inet_pton(AF_INET, text, &number);
     append(&request, &address, sizeof(address));
@@ -148,31 +152,45 @@ static int own_namespace(int* file) {
     return *file < 0 ? -1 : set_up("lo");
 }
 
-const char* hosts_open(struct hosts* hosts) {
-    hosts->server = hosts->client = -1;
-    if (geteuid() != 0 && become_root() != 0) {
-        return "two hosts cannot be made here: a user namespace is refused";
+/* With the calling thread in the client's new namespace, and in the server's afterwards. */
+static const char* join(const struct hosts* hosts, uint32_t client) {
+    const char* interface = SERVER_INTERFACE[client];
+    if (make_pair(hosts->server, interface) != 0) {
+        return "hosts cannot be made here: a veth pair is refused";
     }
-    if (own_namespace(&hosts->server) != 0 || own_namespace(&hosts->client) != 0) {
-        return "two hosts cannot be made here: a network namespace is refused";
-    }
-    if (make_pair(hosts->server) != 0) {
-        return "two hosts cannot be made here: a veth pair is refused";
-    }
-    if (add_address(HOSTS_CLIENT_ADDRESS) != 0 || set_up(INTERFACE) != 0 ||
-        hosts_enter(hosts->server) != 0 || add_address(HOSTS_SERVER_ADDRESS) != 0 ||
-        set_up(INTERFACE) != 0) {
-        return "two hosts cannot be made here: an address on a veth pair is refused";
+    if (add_address(INTERFACE, CLIENT[client]) != 0 || set_up(INTERFACE) != 0 ||
+        hosts_enter(hosts->server) != 0 || add_address(interface, HOSTS_SERVER[client]) != 0 ||
+        set_up(interface) != 0) {
+        return "hosts cannot be made here: an address on a veth pair is refused";
     }
     return NULL;
 }
 
+const char* hosts_open(struct hosts* hosts, uint32_t clients) {
+    *hosts = (struct hosts){-1, {-1, -1}};
+    if (geteuid() != 0 && become_root() != 0) {
+        return "hosts cannot be made here: a user namespace is refused";
+    }
+    if (own_namespace(&hosts->server) != 0) {
+        return "hosts cannot be made here: a network namespace is refused";
+    }
+    const char* refused = NULL;
+    for (uint32_t i = 0; refused == NULL && i < clients; ++i) {
+        refused = own_namespace(&hosts->clients[i]) != 0
+                      ? "hosts cannot be made here: a network namespace is refused"
+                      : join(hosts, i);
+    }
+    return refused;
+}
+
 void hosts_close(struct hosts* hosts) {
+    for (int i = 0; i < HOSTS_MOST_CLIENTS; ++i) {
+        if (hosts->clients[i] >= 0) {
+            close(hosts->clients[i]);
+        }
+    }
     if (hosts->server >= 0) {
         close(hosts->server);
-    }
-    if (hosts->client >= 0) {
-        close(hosts->client);
     }
 }
 

@@ -1,19 +1,26 @@
-/* Two "hosts" inside this process: unnamed network namespaces joined by a veth pair. Nothing of
- * them has a name, so nothing is left when the process ends, however it ends. */
+/* "Hosts" inside this process: unnamed network namespaces, a server's and those of its clients,
+ * each joined to it by a veth pair. Nothing of them has a name, so nothing is left when the process
+ * ends, however it ends. */
 #ifndef AFERIR_CLOCK_HOSTS_H
 #define AFERIR_CLOCK_HOSTS_H
 
+#include <stdint.h>
+
+enum { HOSTS_MOST_CLIENTS = 2 };
+
+/* The server's address as the first client knows it; HOSTS_SERVER[i] is that for client i. */
 #define HOSTS_SERVER_ADDRESS "10.0.0.1"
-#define HOSTS_CLIENT_ADDRESS "10.0.0.2"
+extern const char* const HOSTS_SERVER[HOSTS_MOST_CLIENTS];
 
 struct hosts {
-    int server; /* files of the two namespaces */
-    int client;
+    int server; /* files of the namespaces; -1: not there */
+    int clients[HOSTS_MOST_CLIENTS];
 };
 
-/* Call while there is one thread. Without root it takes a user namespace of its own, too. Returns
- * NULL, or a sentence of what was refused; errno says why. */
-const char* hosts_open(struct hosts* hosts);
+/* Call while there is one thread; it is in the server's host afterwards. Without root it takes a
+ * user namespace of its own, too. Returns NULL, or a sentence of what was refused; errno says why.
+ */
+const char* hosts_open(struct hosts* hosts, uint32_t clients);
 void hosts_close(struct hosts* hosts);
 
 /* Moves the calling thread there: sockets that it opens stay there. Returns 0 on success. */

@@ -8,19 +8,24 @@
 #include <string.h>
 
 #include "bench.h"
+#include "hosts.h"
 #include "study.h"
 
 static const char USAGE[] =
-    "usage: clock-study ecp|cost|stability|ntp|order|noise [options]\n"
+    "usage: clock-study ecp|cost|stability|ntp|order|noise|rule [options]\n"
     "Studies this machine's clocks and prints one line of JSON (docs/guides/clock-studies.md).\n"
-    "  --runs N              ecp: runs of each clock (100); cost: rounds (200)\n"
+    "  --runs N              ecp: runs of each clock (100); cost: rounds (200); rule: looks (20)\n"
     "  --blocks N            ecp: matrix blocks of a run, with one reading each (5000)\n"
     "  --movement WORD       ecp: pinned, migrated or handed-over (pinned)\n"
     "  --seconds S           stability, order: time to follow the clocks for (10, 3)\n"
     "  --interval-s S        ntp, order: between queries (0, 0.1); stability: between looks "
     "(0.01)\n"
-    "  --rate-ppm P          ntp, order: of the client's clock (17, 30)\n"
-    "  --offset-s S          order: of the client's clock (0.001)\n"
+    "  --rate-ppm P          ntp, order, rule: of the client's clock (17, 30, 30)\n"
+    "  --offset-s S          order, rule: of the client's clock (0.001)\n"
+    "  --discard N           rule: first exchanges that are not counted (5)\n"
+    "  --deviation-s S       rule: of the 20 smallest round trips, to end at (5e-7)\n"
+    "  --stamps WORD         rule: taken by kernel or program (kernel)\n"
+    "  --clients N           rule: of the server, at once, 1 or 2 (1)\n"
     "  --queries N           ntp: of the client (20)\n"
     "  --messages N          order: sent in pairs (2000)\n"
     "  --correction WORD     ntp, order: step, or slew at 500 ppm (step)\n"
@@ -55,6 +60,10 @@ static const struct rule RULES[] = {
     {"interval-s", SETS(interval_s), NUMBER, 0, 24 * HOUR, {0}},
     {"rate-ppm", SETS(rate_ppm), NUMBER, -1000, 1000, {0}},
     {"offset-s", SETS(offset_s), NUMBER, -HOUR, HOUR, {0}},
+    {"discard", SETS(discard), WHOLE, 0, 1000, {0}},
+    {"deviation-s", SETS(deviation_s), NUMBER, 1e-9, 1, {0}},
+    {"clients", SETS(clients), WHOLE, 1, HOSTS_MOST_CLIENTS, {0}},
+    {"stamps", SETS(user_stamps), WORD, 0, 0, {"kernel", "program"}},
     {"queries", SETS(queries), WHOLE, 1, 1e6, {0}},
     {"messages", SETS(messages), WHOLE, 10, 1e7, {0}},
     {"correction", SETS(slew), WORD, 0, 0, {"step", "slew"}},
@@ -81,6 +90,14 @@ static const struct kind KINDS[] = {
     {"order",
      study_order,
      {.messages = 2000, .seconds = 3, .interval_s = 0.1, .rate_ppm = 30, .offset_s = 0.001}},
+    {"rule",
+     study_rule,
+     {.runs = 20,
+      .rate_ppm = 30,
+      .offset_s = 0.001,
+      .discard = 5,
+      .deviation_s = 500e-9,
+      .clients = 1}},
     {"noise", study_noise, {.quanta = 5000, .quantum_s = 0.001, .noise_busy_s = 0.0005}},
 };
 

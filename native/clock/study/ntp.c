@@ -141,7 +141,7 @@ static int run_queries(struct study* study, struct client* client, int socket) {
 /* Asks from the other host. The server runs already. */
 static int ask_server(struct study* study, const struct hosts* hosts, pid_t chronyd) {
     struct client client;
-    int socket = hosts_enter(hosts->client) == 0 ? sntp_connect(HOSTS_SERVER_ADDRESS) : -1;
+    int socket = hosts_enter(hosts->clients[0]) == 0 ? sntp_connect(HOSTS_SERVER_ADDRESS) : -1;
     int status = STUDY_IMPOSSIBLE;
     study->error = "no NTP server answers";
     start_clock(&client, study);
@@ -160,7 +160,7 @@ static int ask_server(struct study* study, const struct hosts* hosts, pid_t chro
 
 int study_ntp(struct study* study) {
     struct hosts hosts;
-    const char* refused = hosts_open(&hosts);
+    const char* refused = hosts_open(&hosts, 1);
     int status = STUDY_IMPOSSIBLE;
     if (refused != NULL) {
         study->error = refused;

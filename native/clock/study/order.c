@@ -280,7 +280,7 @@ static struct rgap_server* start_rgap_server(struct stage* stage) {
 /* With all servers running, from the client's host. */
 static int act(struct stage* stage) {
     pthread_t thread;
-    int entered = hosts_enter(stage->hosts.client) == 0;
+    int entered = hosts_enter(stage->hosts.clients[0]) == 0;
     stage->client_socket = entered ? open_client_socket(PORT) : -1;
     stage->ntp_socket = entered ? sntp_connect(HOSTS_SERVER_ADDRESS) : -1;
     int status = STUDY_IMPOSSIBLE;
@@ -318,7 +318,7 @@ static int serve_and_act(struct stage* stage) {
 int study_order(struct study* study) {
     const struct study_options* options = study->options;
     struct stage stage = {.study = study, .ntp = {.slews = options->slew}};
-    const char* refused = hosts_open(&stage.hosts);
+    const char* refused = hosts_open(&stage.hosts, 1);
     if (refused != NULL) {
         study->error = refused;
         return STUDY_IMPOSSIBLE;

@@ -26,7 +26,11 @@ struct study_options {
     double quantum_s;
     double noise_period_s; /* planted: one piece of work each period */
     double noise_busy_s;
-    int realtime; /* noise: at a real-time priority, where only such others disturb */
+    uint32_t discard;   /* rule: first exchanges that are not counted, D */
+    double deviation_s; /* rule: of the smallest round trips, that ends a look, K */
+    uint32_t clients;   /* rule: of one server, each on a host of its own */
+    int user_stamps;    /* rule: by the programs themselves rather than by the kernel */
+    int realtime;       /* noise: at a real-time priority, where only such others disturb */
 };
 
 /* What every study is handed. */
@@ -51,5 +55,6 @@ int study_stability(struct study* study);
 int study_ntp(struct study* study);
 int study_order(struct study* study);
 int study_noise(struct study* study);
+int study_rule(struct study* study);
 
 #endif

@@ -1,4 +1,4 @@
-"""Studies of clocks: strictness, read cost, stability, NTP's corrections, order, and noise.
+"""Studies of clocks: strictness, read cost, stability, NTP's corrections, order, noise, and RGAP's stop rule.
 
 After Dutra 2015, chapter 7 and appendix A; the native program `clock-study` measures and names its
 own figures (docs/guides/clock-studies.md).
@@ -33,10 +33,15 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one study; those that are not set have the program's default for the study."""
 
     study: Annotated[
-        Literal["ecp", "cost", "stability", "ntp", "order", "noise"], told("what is measured")
+        Literal["ecp", "cost", "stability", "ntp", "order", "noise", "rule"],
+        told("what is measured"),
     ]
     runs: (
-        Annotated[int, whole("ecp: of each clock; cost: rounds", 1, 10**6, unset="100; 200")] | None
+        Annotated[
+            int,
+            whole("ecp: of each clock; cost: rounds; rule: looks", 1, 10**6, unset="100; 200; 20"),
+        ]
+        | None
     ) = None
     blocks: Annotated[int, whole("ecp: of a run", 1, 10**8, unset="5000")] | None = None
     movement: (
@@ -72,7 +77,9 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
     rate_ppm: (
         Annotated[
             float,
-            number("ntp and order: of the client's clock", -1000.0, 1000.0, unset="17; 30"),
+            number(
+                "ntp, order and rule: of the client's clock", -1000.0, 1000.0, unset="17; 30; 30"
+            ),
         ]
         | None
     ) = None
@@ -87,8 +94,36 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     offset_s: (
-        Annotated[float, number("order: of the client's clock", -_HOUR_S, _HOUR_S, unset="0.001")]
+        Annotated[
+            float,
+            number("order and rule: of the client's clock", -_HOUR_S, _HOUR_S, unset="0.001"),
+        ]
         | None
+    ) = None
+    discard: (
+        Annotated[int, whole("rule: first exchanges that are not counted, D", 0, 1000, unset="5")]
+        | None
+    ) = None
+    deviation_s: (
+        Annotated[
+            float,
+            duration(
+                "rule: standard deviation of the 20 smallest round trips that ends a look, K",
+                *(1e-9, 1.0),
+                unset="5e-7",
+            ),
+        ]
+        | None
+    ) = None
+    stamps: (
+        Annotated[
+            Literal["kernel", "program"],
+            told("rule: what takes time stamps of messages", unset="kernel"),
+        ]
+        | None
+    ) = None
+    clients: (
+        Annotated[int, whole("rule: of one server at once, each a host", 1, 2, unset="1")] | None
     ) = None
     quanta: Annotated[int, whole("noise: of work", 100, 10**8, unset="5000")] | None = None
     quantum_s: (
@@ -120,6 +155,7 @@ STUDIES: Mapping[str, tuple[str, ...]] = {
     "stability": ("seconds", "interval_s"),
     "ntp": ("interval_s", "queries", "rate_ppm", "correction", "server"),
     "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
+    "rule": ("runs", "discard", "deviation_s", "stamps", "clients", "rate_ppm", "offset_s"),
     "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
 }
 """Parameters of each study; defaults are the program's."""
