@@ -31,7 +31,7 @@ def figures_of(name: str, run: Run) -> list[Figure]:
     """
     every = {cell.id for cell in run.plan.cells}
     able = every & run.provenance.commands.keys()
-    good = [record for record in run.records if _counts(record)]
+    good = [record for record in run.records if record.cell in every and _counts(record)]
     without = sorted(able - {record.cell for record in good})
     spent_s = next((one.spent_s for one in reversed(run.provenance.segments) if one.spent_s), 0.0)
     return [

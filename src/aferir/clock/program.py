@@ -1,4 +1,4 @@
-"""Studies of clocks: strictness, read cost, stability, NTP's corrections, order, noise, and RGAP's stop rule.
+"""Studies of clocks: strictness, cost, stability, corrections, order, noise, and RGAP's stop rule.
 
 After Dutra 2015, chapter 7 and appendix A; the native program `clock-study` measures and names its
 own figures (docs/guides/clock-studies.md).
@@ -155,8 +155,8 @@ STUDIES: Mapping[str, tuple[str, ...]] = {
     "stability": ("seconds", "interval_s"),
     "ntp": ("interval_s", "queries", "rate_ppm", "correction", "server"),
     "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
-    "rule": ("runs", "discard", "deviation_s", "stamps", "clients", "rate_ppm", "offset_s"),
     "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
+    "rule": ("runs", "discard", "deviation_s", "stamps", "clients", "rate_ppm", "offset_s"),
 }
 """Parameters of each study; defaults are the program's."""
 
