@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -166,21 +167,28 @@ def spinning(instance: Instance) -> Iterator[Eventually]:
     Yields a wait that fails where the program ends, since what it waits for would never come.
     """
     started, stop = (f"/tmp/aferir-{word}-{uuid.uuid4().hex}" for word in ("started", "stop"))
-    command = ["sh", "-c", f": > {started}; while ! [ -e {stop} ]; do :; done"]
+    script = f": > {started}; while ! [ -e {stop} ]; do :; done; rm {started} {stop}"
     with ThreadPoolExecutor(1) as thread:
-        program = thread.submit(instance.run, command)
+        program = thread.submit(instance.run, ["sh", "-c", script])
 
         def while_it_computes(condition: Callable[[], bool]) -> None:
             eventually(lambda: program.done() or condition())
             assert not program.done(), program.result()
 
-        while_it_computes(lambda: instance.run(["test", "-e", started], check=False).exit_code == 0)
+        while_it_computes(lambda: _is_there(instance, PurePosixPath(started)))
         try:
             yield while_it_computes
         finally:
             instance.run(["touch", stop])
     program.result()
-    instance.run(["rm", started, stop])
+
+
+def _is_there(instance: Instance, file: PurePosixPath) -> bool:
+    """Whether a file is in it; most kinds use none of its CPU time to say so."""
+    with tempfile.TemporaryDirectory() as folder, suppress(ProgramError):
+        instance.get(file, Path(folder) / "copy")
+        return True
+    return False
 
 
 def check_quota(instance: Instance, cpus: float) -> None:
