@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 from aferir.probes.stack import NETWORK, network_leaves
@@ -15,6 +17,10 @@ _TRAFFIC = {
     "network_transmit_bytes": (8, "B"),
     "network_transmit_packets": (9, "packets"),
 }
+_EACH = ("network_receive_bytes", "network_transmit_bytes")
+"""Metrics that are also given for each device alone, where several carry the traffic."""
+_MOST_DEVICES = 16
+"""Number of devices above which none is given alone: a host of many guests has a link of each."""
 _TCP = {
     "tcp_retransmitted_segments": (_SNMP, "Tcp", "RetransSegs"),
     "tcp_out_of_order_segments": (_NETSTAT, "TcpExt", "TCPOFOQueue"),
@@ -58,7 +64,11 @@ class NetworkProbe:
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """Bytes and packets each way, loopback bytes, retransmitted and out-of-order segments."""
+        """Bytes and packets each way, loopback bytes, retransmitted and out-of-order segments.
+
+        Where several devices carry the traffic, e.g. the members of a bond, the bytes of each are
+        `network_receive_bytes_of_NAME` and `network_transmit_bytes_of_NAME`.
+        """
         return (*_traffic(before, after, side), *_repairs(before, after, side))
 
 
@@ -72,10 +82,27 @@ def _traffic(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
         Sample(metric, float(sum(last[d][i] - first[d][i] for d in leaves)), unit, side)
         for metric, (i, unit) in _TRAFFIC.items()
     ]
+    if 1 < len(leaves) <= _MOST_DEVICES:
+        found += [
+            Sample(
+                f"{metric}_of_{_word(device)}",
+                float(last[device][i] - first[device][i]),
+                unit,
+                side,
+            )
+            for metric, (i, unit) in _TRAFFIC.items()
+            if metric in _EACH
+            for device in sorted(leaves)
+        ]
     if "lo" in known:
         loopback = float(last["lo"][0] - first["lo"][0])
         found.append(Sample("network_loopback_bytes", loopback, "B", side))
     return found
+
+
+def _word(device: str) -> str:
+    """Device's name as a part of a metric's name: `eth0@if7` is `eth0_if7`."""
+    return re.sub(r"[^A-Za-z0-9]", "_", device)
 
 
 def _repairs(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:

@@ -93,7 +93,33 @@ def test_networks_are_described_as_the_kernel_has_them(tmp_path: Path) -> None:
     first, last = ({"/proc/net/dev": text, NETWORK: told} for text in (before, after))
     found = {one.metric: one.value for one in NetworkProbe().samples(first, last, 1.0, "host")}
     assert found["network_receive_bytes"] == 4
+    assert "network_receive_bytes_of_a" not in found  # it is the only one that counts
     assert describe_network(tmp_path / "none") == ""
+
+
+def test_each_member_of_a_bond_has_its_own_traffic() -> None:
+    row = "{name}: {received} 1 0 0 0 0 0 0 {sent} 1 0 0 0 0 0 0\n"
+    told = {NETWORK: "bond0: eth0@if7 eth1\neth0@if7: .\neth1: .\n"}
+    counters = {"bond0": (1000, 60), "eth0@if7": (700, 40), "eth1": (300, 20)}
+    before = {name: (0, 0) for name in counters}
+    first, last = (
+        {
+            "/proc/net/dev": "".join(
+                row.format(name=name, received=each[0], sent=each[1])
+                for name, each in counts.items()
+            ),
+            **told,
+        }
+        for counts in (before, counters)
+    )
+    found = {one.metric: one.value for one in NetworkProbe().samples(first, last, 1.0, "host")}
+    assert found["network_receive_bytes"] == 1000
+    assert {name: value for name, value in found.items() if "_of_" in name} == {
+        "network_receive_bytes_of_eth0_if7": 700,
+        "network_receive_bytes_of_eth1": 300,
+        "network_transmit_bytes_of_eth0_if7": 40,
+        "network_transmit_bytes_of_eth1": 20,
+    }
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=60))
