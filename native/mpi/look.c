@@ -1,14 +1,20 @@
 #include "look.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* As in Dutra 2015 the first 5 exchanges are not counted: their partner was listening for long,
  * while later it has just sent, which made that way alone up to 3 us shorter over TCP. But where
  * the thesis looks at the 20 shortest of up to 10,000, here a program waits in MPI_Init, so the
  * rule looks at 4 round trips, whose standard deviation has to be below the 500 ns of the thesis:
  * for 4 that are alike both ranks were running. At most 18 exchanges, of which HCA3 takes 20. Two
- * oscillators differ by at most 250 ppm. */
+ * oscillators differ by at most 250 ppm. With AFERIR_MPI_RULE=published the rule is the thesis's
+ * own, to compare the two. */
 struct filter_rule look_rule(void) {
-    struct filter_rule rule = {5, 4, 9, 13, 500, 250};
-    return rule;
+    static const struct filter_rule quick = {5, 4, 9, 13, 500, 250};
+    static const struct filter_rule published = {5, 20, 20, 9995, 500, 250};
+    const char* wish = getenv("AFERIR_MPI_RULE");
+    return wish != NULL && strcmp(wish, "published") == 0 ? published : quick;
 }
 
 uint32_t look_most_exchanges(void) {

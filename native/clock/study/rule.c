@@ -17,7 +17,7 @@
 #include "study.h"
 
 static const uint8_t KEY[] = "clock-study: a key for this run alone";
-static const uint64_t LOOK_NS = 60000000000U;
+static const uint64_t LOOK_NS = 10000000000U;
 static const char* const LABELS[HOSTS_MOST_CLIENTS] = {"client 1", "client 2"};
 
 struct client {

@@ -136,6 +136,27 @@ static void a_noisy_one_is_given_up_after_eighteen(void) {
     }
 }
 
+/* D = 5, and the 20 smallest round trips within K = 500 ns, or 10,000 messages (Dutra 2015, 7.3).
+ */
+static void the_published_rule_takes_twenty_five_exchanges_or_up_to_its_bound(void) {
+    setenv("AFERIR_MPI_RULE", "published", 1);
+    struct network network = quiet();
+    struct asker asker = {&network, simulated_now, simulated_ask};
+    struct look_result look;
+    CHECK(look_at(&asker, &look));
+    CHECK(look.exchanges == 25 && network.told_last == 0);
+    CHECK_NEAR(look.offset_ns, 123456789, 25);
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+        network = quiet();
+        network.noise_there = network.noise_back = 1000000;
+        network.random = seed;
+        CHECK(look_at(&asker, &look));
+        CHECK(look.exchanges == 10000 && network.told_last == 1);
+        CHECK_NEAR(look.offset_ns, 123456789, look.doubt_ns);
+    }
+    unsetenv("AFERIR_MPI_RULE");
+}
+
 /* One way's minimum does not suffer from the other way's noise in the same exchange. */
 static void each_way_has_its_own_minimum(void) {
     double sum = 0;
@@ -166,6 +187,7 @@ int main(void) {
     RUN(no_clock_goes_back_to_global_time);
     RUN(a_quiet_network_needs_fourteen_exchanges);
     RUN(a_noisy_one_is_given_up_after_eighteen);
+    RUN(the_published_rule_takes_twenty_five_exchanges_or_up_to_its_bound);
     RUN(each_way_has_its_own_minimum);
     RUN(a_broken_way_is_said);
     return 0;

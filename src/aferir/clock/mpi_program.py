@@ -19,11 +19,11 @@ import msgspec
 
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.finding import Finding
-from aferir.model.parameters import whole
+from aferir.model.parameters import told, whole
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import Processes, WhichMpi
-from aferir.programs.mpi import check_mpi, launch
+from aferir.programs.mpi import Rule, check_mpi, launch
 
 PROGRAM = "mpi-clock"
 _NATIVE = "aferir-mpi-clock"
@@ -82,6 +82,10 @@ class MpiClockParameters(msgspec.Struct, frozen=True, kw_only=True):
 
     processes: Processes = 2
     mpi: WhichMpi | None = None
+    rule: Annotated[
+        Rule,
+        told("when hosts stop to exchange messages; `published`: as in Dutra 2015, up to 10,000"),
+    ] = "short"
     stamps: Annotated[int, whole("time stamps in 481 messages, and again in 30", 1, 10_000_000)] = (
         100_000
     )
@@ -113,6 +117,7 @@ class MpiClock(Program[MpiClockParameters]):
                 mpi=parameters.mpi,
                 preload=arm != "own",
                 report=arm != "own",
+                rule=parameters.rule,
                 wrapper=_EACH_A_HOST if arm == "rgap-hosts" else (),
             )
             lines.append(f"echo; echo arm {arm}; {_in_shell(job)}")

@@ -24,6 +24,8 @@ from aferir.programs.base import Command
 from aferir.programs.kernels import kernel_path
 
 Mpi = Literal["openmpi", "mpich"]
+Rule = Literal["short", "published"]
+"""Stop rule of hosts' exchanges: 4 round trips and at most 18 messages, or as in Dutra 2015."""
 MPIS: tuple[Mpi, ...] = get_args(Mpi)
 PACKAGES: Mapping[Mpi, str] = {
     "openmpi": "libopenmpi-dev openmpi-bin",
@@ -48,21 +50,24 @@ def launch(
     mpi: Mpi | None = None,
     preload: bool = False,
     report: bool = False,
+    rule: Rule = "short",
     wrapper: Sequence[str] = (),
 ) -> Command:
     """Run `program` (without its `-openmpi` or `-mpich`) with that many ranks on this host.
 
     Without `mpi`, the MPI of the launcher called `mpirun` is used. With `preload`, MPI_Wtime is one
     time for all ranks, as under `aferir mpirun`; with `report` as well, each rank reports on
-    standard error how its clock was set. Ranks are not bound to CPUs: with either MPI, they may use
-    all that the environment allows, even if they outnumber the CPUs. Each rank runs the command
-    `wrapper` with the program and its arguments after it.
+    standard error how its clock was set; `rule` says when hosts stop to exchange messages. Ranks
+    are not bound to CPUs: with either MPI, they may use all that the environment allows, even if
+    they outnumber the CPUs. Each rank runs the command `wrapper` with the program and its arguments
+    after it.
 
     Errors: MissingError if the launcher, the program or the library is missing.
     """
     launcher = find_launcher(mpi)
     path = kernel_path(f"{program}-{launcher.mpi}")
-    variables = preloaded(find_library(launcher.mpi), report=report) if preload else {}
+    library = find_library(launcher.mpi) if preload else None
+    variables = {} if library is None else preloaded(library, report=report, rule=rule)
     return Command(
         Path(launcher.path),
         (
@@ -93,11 +98,12 @@ def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(word for name in variables for word in ("-genv", name, variables[name]))
 
 
-def preloaded(library: Path, *, report: bool) -> dict[str, str]:
+def preloaded(library: Path, *, report: bool, rule: Rule = "short") -> dict[str, str]:
     """Environment of ranks whose MPI_Wtime shall be one time: see docs/reference/mpi.md."""
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
     variables = {"LD_PRELOAD": preload, "AFERIR_MPI_JOB": secrets.token_hex(8)}
-    return variables | ({"AFERIR_MPI_REPORT": "1"} if report else {})
+    variables |= {"AFERIR_MPI_REPORT": "1"} if report else {}
+    return variables | ({} if rule == "short" else {"AFERIR_MPI_RULE": rule})
 
 
 def find_launcher(mpi: Mpi | None) -> Launcher:

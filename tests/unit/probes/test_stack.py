@@ -101,7 +101,7 @@ def test_each_member_of_a_bond_has_its_own_traffic() -> None:
     row = "{name}: {received} 1 0 0 0 0 0 0 {sent} 1 0 0 0 0 0 0\n"
     told = {NETWORK: "bond0: eth0@if7 eth1\neth0@if7: .\neth1: .\n"}
     counters = {"bond0": (1000, 60), "eth0@if7": (700, 40), "eth1": (300, 20)}
-    before = {name: (0, 0) for name in counters}
+    before = dict.fromkeys(counters, (0, 0))
     first, last = (
         {
             "/proc/net/dev": "".join(

@@ -66,6 +66,9 @@ def test_ranks_get_the_library_and_a_job_that_no_other_has(name: Mpi) -> None:
     assert f"LD_PRELOAD=/lib/{name}.so" in text
     assert "AFERIR_MPI_REPORT=1" in text
     assert "AFERIR_MPI_REPORT" not in " ".join(second)
+    assert "AFERIR_MPI_RULE" not in text
+    published = launch("waves", processes=2, mpi=name, preload=True, rule="published").arguments
+    assert "AFERIR_MPI_RULE=published" in " ".join(published).replace(" ", "=")
     jobs = {word for word in (*first, *second) if len(word.rpartition("=")[2]) == 16}
     assert len(jobs) == 2
 
