@@ -9,6 +9,7 @@ struct rank_card {
     uint64_t clock;   /* identity of the clock that it shares with the other ranks of its host */
     uint64_t time_ns; /* that clock, when the card was written */
     uint64_t report;  /* this rank was asked to print what was done */
+    uint64_t rate_ms; /* ... and to look a second time that much later, for a rate; 0: not to */
 };
 
 /* Hosts are numbered in the order of their first ranks, which lead them; rank 0 leads host 0. */

@@ -16,9 +16,8 @@
 #include "host_clock.h"
 #include "sync.h"
 
-static _Atomic int64_t global_offset_ns;
-static _Atomic int is_global;
 static struct sync_result synchronised;
+static struct look_result* _Atomic global_time; /* of `synchronised`, once it is there */
 static atomic_int depth;
 static int is_attached, is_calibrated;  /* written within the outermost MPI_Init alone */
 static uint64_t added_ns, added_cpu_ns; /* to MPI_Init, by us: on the wall, and of a core */
@@ -38,6 +37,14 @@ __attribute__((constructor)) static void prepare(void) {
 static int wants_report(void) {
     const char* wish = getenv("AFERIR_MPI_REPORT");
     return wish != NULL && *wish != '\0' && *wish != '0';
+}
+
+enum { LONGEST_RATE_MS = 60000 };
+
+static uint32_t wants_rate_ms(void) {
+    const char* wish = getenv("AFERIR_MPI_RATE_MS");
+    long ms = wish == NULL ? 0 : strtol(wish, NULL, 10);
+    return ms <= 0 ? 0 : ms < LONGEST_RATE_MS ? (uint32_t)ms : LONGEST_RATE_MS;
 }
 
 static uint64_t cpu_ns(void) {
@@ -65,10 +72,10 @@ static void report_init(void) {
             "aferir-mpi: {\"rank\": %u, \"host\": %u, \"hosts\": %u, \"global\": %s, "
             "\"offset_ns\": %" PRId64 ", \"doubt_ns\": %" PRIu64 ", \"min_rtt_ns\": %" PRId64
             ", \"exchanges\": %u, \"sync_ns\": %" PRIu64 ", \"added_ns\": %" PRIu64
-            ", \"added_cpu_ns\": %" PRIu64 "}\n",
+            ", \"added_cpu_ns\": %" PRIu64 ", \"rate_ppb\": %.1f, \"rate_doubt_ppb\": %.1f}\n",
             s->rank, s->host, s->hosts, s->ok ? "true" : "false", s->look.offset_ns,
             s->look.doubt_ns, s->look.min_rtt_ns, s->look.exchanges, s->duration_ns, added_ns,
-            added_cpu_ns);
+            added_cpu_ns, s->look.rate_ppb, s->look.rate_doubt_ppb);
 }
 
 void interpose_after_init(int status) {
@@ -82,10 +89,10 @@ void interpose_after_init(int status) {
     is_calibrated = 1;
     uint64_t start_cpu = cpu_ns(), start = host_clock_ns();
     host_clock_calibrate();
-    sync_world(wants_report(), &synchronised);
+    struct sync_wish wish = {wants_report(), wants_rate_ms()};
+    sync_world(&wish, &synchronised);
     if (synchronised.ok) {
-        atomic_store(&global_offset_ns, synchronised.look.offset_ns);
-        atomic_store(&is_global, 1);
+        atomic_store(&global_time, &synchronised.look);
     }
     added_ns += host_clock_ns() - start;
     added_cpu_ns += cpu_ns() - start_cpu;
@@ -94,17 +101,20 @@ void interpose_after_init(int status) {
     }
 }
 
-/* How far the hosts' oscillators have strayed, which nobody knows while a job runs. */
+/* How far the hosts' clocks have strayed from what offset and rate say, which nobody knows while a
+ * job runs. */
 void interpose_before_finalize(void) {
     if (!synchronised.report || !synchronised.ok || synchronised.hosts < 2) {
         return;
     }
     struct sync_result again;
-    sync_world(1, &again);
+    struct sync_wish wish = {1, 0};
+    sync_world(&wish, &again);
     if (again.ok && again.leads) {
         int64_t shift = (int64_t)(again.epoch_shift_ns - synchronised.epoch_shift_ns);
-        fprintf(stderr, "aferir-mpi: {\"rank\": %u, \"strayed_ns\": %" PRId64 "}\n", again.rank,
-                again.look.offset_ns - shift - synchronised.look.offset_ns);
+        fprintf(
+            stderr, "aferir-mpi: {\"rank\": %u, \"strayed_ns\": %" PRId64 "}\n", again.rank,
+            again.look.offset_ns - shift - look_offset_at(&synchronised.look, again.look.local_ns));
     }
 }
 
@@ -112,8 +122,10 @@ void interpose_before_finalize(void) {
  * readings may round to the same value, so strictness is kept on what is given out. */
 double interpose_wtime(void) {
     static _Thread_local double last;
-    int64_t offset = atomic_load_explicit(&global_offset_ns, memory_order_relaxed);
-    double now = (double)((int64_t)host_clock_ns() + offset) * 1e-9;
+    const struct look_result* time = atomic_load_explicit(&global_time, memory_order_acquire);
+    uint64_t local = host_clock_ns();
+    int64_t offset = time == NULL ? 0 : look_offset_at(time, local);
+    double now = (double)((int64_t)local + offset) * 1e-9;
     if (__builtin_expect(now <= last, 0)) {
         now = nextafter(last, INFINITY);
     }
@@ -123,7 +135,7 @@ double interpose_wtime(void) {
 
 double interpose_wtick(void) { return host_clock_tick_s(); }
 
-int interpose_is_global(void) { return atomic_load(&is_global); }
+int interpose_is_global(void) { return atomic_load(&global_time) != NULL; }
 
 int MPI_Init(int* argc, char*** argv) {
     interpose_before_init();

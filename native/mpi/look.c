@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bound.h"
+
 /* As in Dutra 2015 the first 5 exchanges are not counted: their partner was listening for long,
  * while later it has just sent, which made that way alone up to 3 us shorter over TCP. But where
  * the thesis looks at the 20 shortest of up to 10,000, here a program waits in MPI_Init, so the
@@ -40,6 +42,8 @@ int look_at(const struct asker* asker, struct look_result* out) {
         done = rgap_filter_add(&filter, &sample);
     }
     out->exchanges = filter.seen;
+    out->rate_ppb = 0;
+    out->rate_doubt_ppb = 1000 * rule.rate_limit_ppm;
     struct estimate estimate;
     if (!rgap_filter_finish(&filter, &estimate)) {
         return 0;
@@ -50,5 +54,29 @@ int look_at(const struct asker* asker, struct look_result* out) {
     out->offset_ns = estimate.lowest_ns + width / 2;
     out->doubt_ns = (uint64_t)(width - width / 2) + answer.doubt_ns;
     out->min_rtt_ns = estimate.min_rtt_ns;
+    out->local_ns = estimate.local_ns;
     return 1;
+}
+
+static struct look as_look(const struct look_result* result) {
+    struct look look;
+    memset(&look, 0, sizeof(look));
+    look.estimate.local_ns = result->local_ns;
+    look.estimate.offset_ns = result->offset_ns;
+    look.estimate.lowest_ns = result->offset_ns - (int64_t)result->doubt_ns;
+    look.estimate.highest_ns = result->offset_ns + (int64_t)result->doubt_ns;
+    return look;
+}
+
+void look_rate(const struct look_result* first, struct look_result* second) {
+    struct look before = as_look(first), after = as_look(second);
+    struct oscillators limits = {1000 * look_rule().rate_limit_ppm, 0};
+    struct model model = rgap_model_second(&before, &after, &limits);
+    second->rate_ppb = model.rate_ppb;
+    second->rate_doubt_ppb = model.rate_doubt_ppb;
+}
+
+int64_t look_offset_at(const struct look_result* look, uint64_t local_ns) {
+    double elapsed = (double)(int64_t)(local_ns - look->local_ns);
+    return look->offset_ns + (int64_t)(elapsed * look->rate_ppb * 1e-9);
 }

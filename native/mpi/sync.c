@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "host_clock.h"
 #include "patience.h"
@@ -102,6 +103,7 @@ static int serve(int child, const struct look_result* own) {
 int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
     memset(out, 0, sizeof(*out));
     out->offset_ns = (int64_t)shift_ns;
+    out->local_ns = host_clock_ns();
     int ok =
         hosts->own == 0 || look((int)hosts->leader[tree_parent(hosts->own)], hosts->own == 1, out);
     for (uint32_t n = 0;; ++n) {
@@ -111,6 +113,24 @@ int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* 
         }
         ok = serve((int)hosts->leader[child], out) && ok;
     }
+}
+
+/* All leaders pause alike, so nobody waits for another one for long. Other ranks sleep until they
+ * are told. */
+static int sync_twice(const struct hosts* hosts, uint64_t shift_ns, uint64_t pause_ms,
+                      struct look_result* out) {
+    int ok = sync_tree(hosts, shift_ns, out);
+    if (pause_ms == 0) {
+        return ok;
+    }
+    struct look_result first = *out;
+    struct timespec pause = {(time_t)(pause_ms / 1000), (long)(pause_ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
+    ok = sync_tree(hosts, shift_ns, out) && ok;
+    if (ok) {
+        look_rate(&first, out);
+    }
+    return ok;
 }
 
 /* The other ranks of the host have the same clock, so they only have to be told. */
@@ -144,7 +164,7 @@ static int sync_hosts(const struct rank_card* cards, int ranks, struct sync_resu
     uint64_t start = host_clock_ns();
     int ok;
     if (result->leads) {
-        ok = sync_tree(&hosts, result->epoch_shift_ns, &result->look);
+        ok = sync_twice(&hosts, result->epoch_shift_ns, cards[0].rate_ms, &result->look);
         result->duration_ns = host_clock_ns() - start;
         ok = tell_host(cards, ranks, result) && ok;
     } else {
@@ -166,7 +186,7 @@ static int init_waits_for_all(void) {
 static int init_waits_for_all(void) { return 1; }
 #endif
 
-void sync_world(int report, struct sync_result* out) {
+void sync_world(const struct sync_wish* wish, struct sync_result* out) {
     int ranks, rank;
     memset(out, 0, sizeof(*out));
     if (PMPI_Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS ||
@@ -179,11 +199,12 @@ void sync_world(int report, struct sync_result* out) {
     /* Every rank has joined its page before MPI_Init, which ends on none before all have begun it.
      * So if all have joined this one, all ranks see that, and no message is needed. */
     if (init_waits_for_all() && host_clock_attached() == (uint32_t)ranks) {
-        out->report = report;
+        out->report = wish->report;
         out->ok = 1;
         return;
     }
-    struct rank_card card = {host_clock_identity(), host_clock_ns(), (uint64_t)report};
+    struct rank_card card = {host_clock_identity(), host_clock_ns(), (uint64_t)wish->report,
+                             wish->rate_ms};
     struct rank_card* cards = calloc((size_t)ranks, sizeof(*cards));
     if (cards == NULL) {
         PMPI_Abort(MPI_COMM_WORLD, 1); /* the others would wait for this rank for ever */

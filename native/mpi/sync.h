@@ -16,11 +16,17 @@ struct sync_result {
     uint64_t epoch_shift_ns; /* global time minus rank 0's host's clock */
     struct look_result look; /* offset from this host's clock to global time */
     uint64_t duration_ns;    /* of looking, being looked at and waiting for it */
-    int report;              /* rank 0 was asked to print what was done */
+    int report;              /* as rank 0 was asked */
+};
+
+/* What a rank is asked for; the word of rank 0 counts. */
+struct sync_wish {
+    int report;
+    uint32_t rate_ms; /* several hosts look a second time that much later; 0: no rate */
 };
 
 /* Collective over MPI_COMM_WORLD, between MPI_Init and MPI_Finalize. */
-void sync_world(int report, struct sync_result* out);
+void sync_world(const struct sync_wish* wish, struct sync_result* out);
 
 /* The part of it that a tree of ranks does: `leaders` set themselves to the first, whose clock
  * plus `shift_ns` is global time. Called by those ranks alone; 1, or 0 when it failed. */

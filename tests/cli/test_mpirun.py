@@ -42,20 +42,30 @@ def test_the_launchers_own_options_are_not_taken_for_ours() -> None:
         *("mpirun", "--mpi", "mpich", "--report", "--", "-n", "2", "a")
     ]
     assert separate(["mpirun", "--mpi=mpich", "--", "a"]) == ["mpirun", "--mpi=mpich", "--", "a"]
+    assert separate(["mpirun", "--rate", "0", "--rate=2", "-n", "2", "a"]) == [
+        *("mpirun", "--rate", "0", "--rate=2", "--", "-n", "2", "a")
+    ]
     assert separate(["run", "-n"]) == ["run", "-n"]
+
+
+@pytest.mark.parametrize("text", ["-1", "61", "nan", "soon"])
+def test_a_rate_is_learnt_within_a_minute(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["mpirun", f"--rate={text}", "a"])
+    assert "is no number of seconds from 0 to 60" in capsys.readouterr().err
 
 
 def test_ranks_get_the_library_and_a_job_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "other.so")
     monkeypatch.setattr("secrets.token_hex", lambda _: "job")
     library = Path("lib/x.so")
-    assert launch_command(
-        Launcher("mpirun", "openmpi"), library, ["-n", "2", "a"], report=True
-    ) == [
+    told = mpi.preloaded(library, report=True, rate_s=1.0)
+    assert launch_command(Launcher("mpirun", "openmpi"), told, ["-n", "2", "a"]) == [
         *("mpirun", "-x", "LD_PRELOAD=lib/x.so:other.so", "-x", "AFERIR_MPI_JOB=job"),
-        *("-x", "AFERIR_MPI_REPORT=1", "-n", "2", "a"),
+        *("-x", "AFERIR_MPI_REPORT=1", "-x", "AFERIR_MPI_RATE_MS=1000", "-n", "2", "a"),
     ]
-    assert launch_command(Launcher("mpirun", "mpich"), library, ["a"], report=False) == [
+    told = mpi.preloaded(library, report=False)
+    assert launch_command(Launcher("mpirun", "mpich"), told, ["a"]) == [
         *("mpirun", "-genv", "LD_PRELOAD", "lib/x.so:other.so"),
         *("-genv", "AFERIR_MPI_JOB", "job", "a"),
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from aferir import allocations
 from aferir.cli.running import reached
 from aferir.cluster import manager
 from aferir.cluster.description import Description
@@ -18,7 +19,7 @@ from aferir.hosts import reaching
 from aferir.hosts.environment import RemoteEnvironment
 from aferir.image import userland
 from aferir.linux import journal, process
-from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys
+from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
 from aferir.model.plan import EnvironmentSpec
 from tests.integration.cluster_support import run
 from tests.integration.support import own_state
@@ -168,3 +169,19 @@ def test_pods_are_hosts_and_are_deleted(pods: list[HostSpec], tmp_path: Path) ->
         found.close()
     assert (tmp_path / "told").read_text(encoding="utf-8").split() == ["wait", "delete"]
     assert not [entry for entry in journal.entries() if entry.kind == "kubernetes"]
+
+
+@pytest.mark.parametrize("keys", [SlurmKeys, KubernetesKeys])
+def test_ssh_to_a_batch_system_asks_for_no_password(
+    keys: type[SlurmKeys | KubernetesKeys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in would ask for ever unless it is told not to."""
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    ssh = tmp_path / "ssh"
+    text = "case $* in *BatchMode=yes*) echo 'Permission denied (publickey).' >&2; exit 255;; esac"
+    ssh.write_text(f"#!/bin/sh\n{text}\nexec sleep 4345\n", encoding="utf-8")
+    ssh.chmod(0o755)
+    name = "slurm:1" if keys is SlurmKeys else "kubernetes:1"
+    spec = AllocationSpec(name=name, nodes=1, keys=keys(by=(str(ssh), "login")))
+    with pytest.raises(MissingError, match=r"Permission denied \(publickey\)"):
+        allocations.allocate(spec)

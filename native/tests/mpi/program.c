@@ -3,13 +3,16 @@
  *   program [rounds] [--hosts]
  *
  * --hosts: ranks may be on several hosts that share one machine's clock, so that the time jumps at
- * MPI_Init and is compared within a wider bound. Exit code 1 and a line for each broken promise. */
+ * MPI_Init and is compared within a wider bound; "verdict 0" or "verdict 1" before MPI_Finalize.
+ * Exit code 1 and a line for each broken promise. */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int failures, rank, ranks;
 
@@ -105,6 +108,14 @@ static void check_agreement(double allowed) {
     EXPECT(spread < allowed + width);
 }
 
+/* MPICH 4.0.2 over UCX sometimes never returns from MPI_Finalize where two ranks share one of
+ * several hosts: one rank waits for answers of others, which wait for it without reading messages.
+ */
+static void end_without_finalize(int number) {
+    (void)number;
+    _exit(0);
+}
+
 int main(int argc, char** argv) {
     int several = argc > 2 && strcmp(argv[2], "--hosts") == 0, sum = 0, provided;
     int rounds = argc > 1 ? atoi(argv[1]) : 1000;
@@ -125,6 +136,12 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     EXPECT(sum == ranks * (ranks - 1) / 2);
     double end = MPI_Wtime();
+    if (several) {
+        printf("verdict %d\n", failures != 0);
+        fflush(stdout);
+        signal(SIGALRM, end_without_finalize);
+        alarm(20);
+    }
     MPI_Finalize();
     EXPECT(MPI_Wtime() > end);
     EXPECT(MPI_Wtime() < end + 60);

@@ -1,6 +1,8 @@
 /* The tree, the hosts, and the estimate on simulated time: no MPI. */
 #include "tree.h"
 
+#include <math.h>
+
 #include "../clock/check.h"
 #include "hosts.h"
 #include "look.h"
@@ -51,7 +53,8 @@ static void rounds_are_logarithmic(void) {
 }
 
 static void ranks_of_one_clock_are_one_host(void) {
-    struct rank_card cards[] = {{9, 0, 0}, {4, 0, 0}, {9, 0, 0}, {2, 0, 0}, {4, 0, 0}};
+    struct rank_card cards[] = {
+        {9, 0, 0, 0}, {4, 0, 0, 0}, {9, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}};
     const uint32_t own[] = {0, 1, 0, 2, 1};
     for (uint32_t rank = 0; rank < 5; ++rank) {
         struct hosts hosts;
@@ -65,13 +68,13 @@ static void ranks_of_one_clock_are_one_host(void) {
 
 static void no_clock_goes_back_to_global_time(void) {
     const uint64_t second = 1000000000;
-    struct rank_card one[] = {{1, 5 * second, 0}, {1, 6 * second, 0}};
+    struct rank_card one[] = {{1, 5 * second, 0, 0}, {1, 6 * second, 0, 0}};
     CHECK(hosts_epoch_shift(one, 2) == 0);
-    struct rank_card younger[] = {{1, 100 * second, 0}, {2, 50 * second, 0}};
+    struct rank_card younger[] = {{1, 100 * second, 0, 0}, {2, 50 * second, 0, 0}};
     CHECK(hosts_epoch_shift(younger, 2) == 0);
-    struct rank_card older[] = {{1, 50 * second, 0}, {2, 100 * second, 0}};
+    struct rank_card older[] = {{1, 50 * second, 0, 0}, {2, 100 * second, 0, 0}};
     CHECK(hosts_epoch_shift(older, 2) > 50 * second);
-    struct rank_card alike[] = {{1, 50 * second, 0}, {2, 50 * second - 5000, 0}};
+    struct rank_card alike[] = {{1, 50 * second, 0, 0}, {2, 50 * second - 5000, 0, 0}};
     CHECK(hosts_epoch_shift(alike, 2) >= second);
 }
 
@@ -85,11 +88,16 @@ struct network {
     uint64_t random;
     uint32_t asked, told_last;
     uint32_t breaks_after;
+    double fast_ppm; /* our clock against true time; the parent's is true */
 };
+
+static uint64_t local_at(const struct network* network, uint64_t now) {
+    return now + (uint64_t)((double)now * network->fast_ppm * 1e-6);
+}
 
 static uint64_t simulated_now(void* context) {
     struct network* network = context;
-    return network->now += 20;
+    return local_at(network, network->now += 20);
 }
 
 static int simulated_ask(void* context, int last, struct answer* answer) {
@@ -107,7 +115,7 @@ static int simulated_ask(void* context, int last, struct answer* answer) {
 }
 
 static struct network quiet(void) {
-    struct network network = {1000000000000, 123456789, 10000, 0, 0, 1, 0, 0, UINT32_MAX};
+    struct network network = {1000000000000, 123456789, 10000, 0, 0, 1, 0, 0, UINT32_MAX, 0};
     return network;
 }
 
@@ -180,9 +188,50 @@ static void a_broken_way_is_said(void) {
     CHECK(!look_at(&asker, &look));
 }
 
+static struct look_result looked_twice(struct network* network, uint64_t apart_ns) {
+    struct asker asker = {network, simulated_now, simulated_ask};
+    struct look_result first, second;
+    CHECK(look_at(&asker, &first));
+    network->now += apart_ns;
+    CHECK(look_at(&asker, &second));
+    look_rate(&first, &second);
+    return second;
+}
+
+/* An offset alone would be 108 ms off by then. */
+static void a_clock_30_ppm_off_is_followed_for_an_hour(void) {
+    struct network network = quiet();
+    network.fast_ppm = 30;
+    struct look_result look = looked_twice(&network, 1000000000);
+    CHECK(fabs(look.rate_ppb + 30000) <= look.rate_doubt_ppb && look.rate_doubt_ppb < 25000);
+    uint64_t later = network.now + 3600000000000U, local = local_at(&network, later);
+    int64_t offset = (int64_t)later + network.offset - (int64_t)local;
+    CHECK_NEAR(look_offset_at(&look, local), offset, 200000);
+}
+
+static void equal_clocks_are_left_equal(void) {
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+        struct network network = quiet();
+        network.noise_there = network.noise_back = 1000;
+        network.random = seed;
+        struct look_result look = looked_twice(&network, 1000000000);
+        CHECK(look.rate_ppb == 0 && look.rate_doubt_ppb > 0);
+    }
+}
+
+static void looks_near_to_each_other_give_no_rate(void) {
+    struct network network = quiet();
+    network.fast_ppm = 30;
+    struct look_result look = looked_twice(&network, 1000000);
+    CHECK(look.rate_ppb == 0 && look.rate_doubt_ppb == 250000);
+}
+
 int main(void) {
     RUN(each_host_is_served_once_by_one_that_knows_the_time);
     RUN(rounds_are_logarithmic);
+    RUN(a_clock_30_ppm_off_is_followed_for_an_hour);
+    RUN(equal_clocks_are_left_equal);
+    RUN(looks_near_to_each_other_give_no_rate);
     RUN(ranks_of_one_clock_are_one_host);
     RUN(no_clock_goes_back_to_global_time);
     RUN(a_quiet_network_needs_fourteen_exchanges);

@@ -11,7 +11,7 @@ import shlex
 
 from aferir.allocations.base import Allocator
 from aferir.errors import AferirError, MissingError
-from aferir.linux import journal, process
+from aferir.linux import journal, process, ssh
 from aferir.model.host import AllocationSpec, KubernetesKeys
 
 NAME = "kubernetes"
@@ -27,7 +27,7 @@ class Pods:
     def __init__(self, entry: journal.Entry, keys: KubernetesKeys, nodes: int) -> None:
         self._entry = entry
         self.reach = tuple(
-            (*_kubectl(keys), "exec", "--stdin", f"{_name(entry)}-{number}", "--")
+            (*keys.by, *_kubectl(keys), "exec", "--stdin", f"{_name(entry)}-{number}", "--")
             for number in range(1, nodes + 1)
         )
 
@@ -43,16 +43,17 @@ def allocate(spec: AllocationSpec) -> Pods:
     """
     keys = spec.keys
     assert isinstance(keys, KubernetesKeys)
+    by = ssh.unattended(keys.by)
     details = {"by": shlex.join(keys.by), "namespace": keys.namespace}
     entry = journal.write(NAME, details)
     try:
         pods = [_pod(f"{_name(entry)}-{n}", entry, keys) for n in range(1, spec.nodes + 1)]
         document = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
-        apply = [*_kubectl(keys), "create", "--filename", "-"]
+        apply = [*by, *_kubectl(keys), "create", "--filename", "-"]
         process.run(apply, input_text=document, timeout_s=_ASKED_S)
         ready = ["wait", "pod", "--for=condition=Ready", f"--selector={_LABEL}={entry.id}"]
         ready += [f"--timeout={_READY_S}s"]
-        process.run([*_kubectl(keys), *ready], timeout_s=_READY_S + _ASKED_S)
+        process.run([*by, *_kubectl(keys), *ready], timeout_s=_READY_S + _ASKED_S)
     except BaseException as error:
         with contextlib.suppress(AferirError):  # the journal has them still
             give_back(entry)
@@ -73,7 +74,7 @@ def give_back(entry: journal.Entry) -> None:
     )
     line = ["delete", "pod", f"--selector={_LABEL}={entry.id}", "--now", "--ignore-not-found"]
     try:
-        process.run([*_kubectl(keys), *line], timeout_s=_ASKED_S)
+        process.run([*ssh.unattended(keys.by), *_kubectl(keys), *line], timeout_s=_ASKED_S)
     except MissingError:  # without kubectl no pod was made
         journal.erase(entry)
         return
@@ -81,7 +82,7 @@ def give_back(entry: journal.Entry) -> None:
 
 
 def _kubectl(keys: KubernetesKeys) -> tuple[str, ...]:
-    return (*keys.by, "kubectl", f"--namespace={keys.namespace}")
+    return ("kubectl", f"--namespace={keys.namespace}")
 
 
 def _name(entry: journal.Entry) -> str:

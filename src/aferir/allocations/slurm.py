@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from aferir.allocations.base import Allocator
 from aferir.errors import AferirError, MissingError
-from aferir.linux import journal, process
+from aferir.linux import journal, process, ssh
 from aferir.model.host import AllocationSpec, SlurmKeys
 
 NAME = "slurm"
@@ -57,7 +57,7 @@ def allocate(spec: AllocationSpec) -> SlurmAllocation:
     line += ["--ntasks-per-node=1", "--exclusive", *keys.options, "sh", "-c", _HELD]
     try:
         child = process.start(
-            [*keys.by, *_as_words(keys.by, line)],
+            [*ssh.unattended(keys.by), *_as_words(keys.by, line)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -79,7 +79,8 @@ def give_back(entry: journal.Entry) -> None:
     """Cancel the entry's job, if there is one, and erase the entry. Errors: ProgramError."""
     by = shlex.split(entry.details.get("by", ""))
     try:
-        process.run([*by, "scancel", f"--name={_job(entry)}"], timeout_s=_ASKED_S)
+        line = [*ssh.unattended(by), "scancel", f"--name={_job(entry)}"]
+        process.run(line, timeout_s=_ASKED_S)
     except MissingError:  # without Slurm there is no job
         journal.erase(entry)
         return
@@ -111,8 +112,7 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 def _as_words(by: Sequence[str], line: Sequence[str]) -> tuple[str, ...]:
     """Return the command, quoted if `by` is ssh, which passes its words to a shell."""
-    through_a_shell = bool(by) and by[0].rpartition("/")[2] == "ssh"
-    return (shlex.join(line),) if through_a_shell else tuple(line)
+    return (shlex.join(line),) if ssh.is_ssh(by) else tuple(line)
 
 
 def _job(entry: journal.Entry) -> str:

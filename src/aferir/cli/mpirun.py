@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aferir.errors import UsageError
@@ -19,16 +18,29 @@ if TYPE_CHECKING:
 
 NAME = "mpirun"
 HELP = "run an MPI program whose MPI_Wtime is one time for all ranks"
+_FLAGS = ("-h", "--help", "--report")
+_VALUED = ("--mpi", "--rate")
+_LONGEST_RATE_S = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir mpirun`."""
-    parser.usage = "aferir mpirun [-h] [--mpi {openmpi,mpich}] [--report] ARGUMENT ..."
+    parser.usage = (
+        "aferir mpirun [-h] [--mpi {openmpi,mpich}] [--rate SECONDS] [--report] ARGUMENT ..."
+    )
     parser.epilog = (
         "example: aferir mpirun -n 8 ./program    (ARGUMENT: mpirun's own, e.g. -n 8 ./program)"
     )
     parser.add_argument(
         "--mpi", choices=("openmpi", "mpich"), help="whose mpirun (default: what `mpirun` is)"
+    )
+    parser.add_argument(
+        "--rate",
+        type=_rate_s,
+        default=1.0,
+        metavar="SECONDS",
+        help="ranks on several hosts learn the rate of their clocks by so much more in MPI_Init, "
+        "at most 60; 0: the offset alone (default: 1)",
     )
     parser.add_argument(
         "--report",
@@ -38,6 +50,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
 
 
+def _rate_s(text: str) -> float:
+    """Seconds of `--rate`. Errors: ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds <= _LONGEST_RATE_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to 60")
+    return seconds
+
+
 def separate(arguments: Sequence[str]) -> list[str]:
     """Insert `--` before the arguments of mpirun, which argparse would take for ours."""
     given = list(arguments)
@@ -45,9 +68,9 @@ def separate(arguments: Sequence[str]) -> list[str]:
         return given
     own = 1
     while own < len(given):
-        if given[own] in ("-h", "--help", "--report") or given[own].startswith("--mpi="):
+        if given[own] in _FLAGS or given[own].startswith(tuple(f"{name}=" for name in _VALUED)):
             own += 1
-        elif given[own] == "--mpi":
+        elif given[own] in _VALUED:
             own += 2
         else:
             break
@@ -58,19 +81,19 @@ def execute(options: argparse.Namespace) -> int:
     """Replace this process by mpirun, so that exit code, signals and terminal are mpirun's."""
     if not options.arguments:
         raise UsageError("nothing to run", remedy="e.g. aferir mpirun -n 8 ./program")
-    from aferir.programs.mpi import find_launcher, find_library
+    from aferir.programs.mpi import find_launcher, find_library, preloaded
 
     launcher = find_launcher(options.mpi)
     library = find_library(launcher.mpi)
-    command = launch_command(launcher, library, options.arguments, report=options.report)
+    variables = preloaded(library, report=options.report, rate_s=options.rate)
+    command = launch_command(launcher, variables, options.arguments)
     os.execv(command[0], command)  # noqa: S606  (it takes our place; there is no child)
 
 
 def launch_command(
-    launcher: Launcher, library: Path, arguments: Sequence[str], *, report: bool
+    launcher: Launcher, variables: Mapping[str, str], arguments: Sequence[str]
 ) -> list[str]:
     """Command of mpirun with the ranks' environment variables before the user's arguments."""
-    from aferir.programs.mpi import preloaded, variable_options
+    from aferir.programs.mpi import variable_options
 
-    variables = preloaded(library, report=report)
     return [launcher.path, *variable_options(launcher.mpi, variables), *arguments]

@@ -20,7 +20,7 @@ from aferir.hosts import bootstrap, clocks, frames
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
-from aferir.linux import process, steady, wait
+from aferir.linux import process, ssh, steady, wait
 from aferir.model.host import HostSpec
 
 _Value = TypeVar("_Value")
@@ -32,10 +32,6 @@ _SILENCE_S = 15.0
 _UNPACKING_S = 60.0
 _LOOKS = 5
 """Number of clock exchanges, of which the fastest counts."""
-_SSH_OPTIONS = (
-    *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
-    *("-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"),
-)
 _SAID = (
     (
         r"HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
@@ -282,8 +278,6 @@ def _start(host: HostSpec) -> subprocess.Popen[str]:
 
 
 def _command(host: HostSpec) -> list[str]:
-    """Command that runs a shell on the host; ssh is prevented from prompting and long waits."""
-    first, *rest = host.reach
-    options = _SSH_OPTIONS if first.rpartition("/")[2] == "ssh" else ()
+    """Command that runs a shell on the host."""
     shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)
-    return [first, *options, *rest, *shell]
+    return [*ssh.unattended(host.reach), *shell]

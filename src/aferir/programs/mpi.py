@@ -98,12 +98,19 @@ def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(word for name in variables for word in ("-genv", name, variables[name]))
 
 
-def preloaded(library: Path, *, report: bool, rule: Rule = "short") -> dict[str, str]:
-    """Environment of ranks whose MPI_Wtime shall be one time: see docs/reference/mpi.md."""
+def preloaded(
+    library: Path, *, report: bool, rule: Rule = "short", rate_s: float = 0.0
+) -> dict[str, str]:
+    """Environment of ranks whose MPI_Wtime shall be one time: see docs/reference/mpi.md.
+
+    Ranks on several hosts look at each other's clocks again after `rate_s` seconds within MPI_Init,
+    which gives the rate; 0: they set the offset only.
+    """
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
     variables = {"LD_PRELOAD": preload, "AFERIR_MPI_JOB": secrets.token_hex(8)}
     variables |= {"AFERIR_MPI_REPORT": "1"} if report else {}
-    return variables | ({} if rule == "short" else {"AFERIR_MPI_RULE": rule})
+    variables |= {} if rule == "short" else {"AFERIR_MPI_RULE": rule}
+    return variables | ({"AFERIR_MPI_RATE_MS": str(round(1000 * rate_s))} if rate_s else {})
 
 
 def find_launcher(mpi: Mpi | None) -> Launcher:

@@ -1,0 +1,23 @@
+"""Commands that reach another machine, of which ssh(1) must neither ask for anything nor hang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_OPTIONS = (
+    *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
+    *("-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"),
+)
+
+
+def is_ssh(command: Sequence[str]) -> bool:
+    """True if the command is ssh, which passes its last words to a shell."""
+    return bool(command) and command[0].rpartition("/")[2] == "ssh"
+
+
+def unattended(command: Sequence[str]) -> list[str]:
+    """The command; ssh fails instead of prompting or of waiting for a host that is gone."""
+    if not is_ssh(command):
+        return list(command)
+    first, *rest = command
+    return [first, *_OPTIONS, *rest]
