@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -41,6 +42,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sla: str = ""
     latency: str = ""
     """Source of the service's latencies."""
+    no_answer: tuple[str, ...] = ()
+    """Regular expressions for lines of a log that are no responses, such as long polls."""
     batch: tuple[str, ...] | str = ()
     """Command of the batch program; a single string is split as a shell would split it."""
     threads: tuple[str, ...] = ()
@@ -143,9 +146,17 @@ def _period(text: str) -> float:
     return period_s
 
 
-def sensor(text: str, sla: Sla) -> Sensor:
-    """Start the sensor that reads the service's latencies. Errors: UsageError."""
+def sensor(text: str, sla: Sla, no_answer: Sequence[str] = ()) -> Sensor:
+    """Start the sensor that reads the service's latencies. Errors: UsageError.
+
+    `no_answer`: regular expressions for lines of a log that are no responses.
+    """
     kind, _, rest = text.partition(":")
+    if no_answer and kind not in LOGS:
+        raise UsageError(
+            f"--no-answer chooses lines of a log, and {text} is none",
+            remedy='choose series by their labels: prometheus:URL#METRIC{path!~"/poll.*"}',
+        )
     if kind in ("http", *STORES):
         return Probe(text, patience_s=5 * sla.bound_s)
     place, _, what = rest.partition("#")
@@ -154,7 +165,8 @@ def sensor(text: str, sla: Sla) -> Sensor:
         return PrometheusSensor(place, name, unit=unit, least_bound_s=sla.bound_s)
     if kind not in LOGS or not place:
         raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
-    return LogSensor(Path(place), _parser(text, kind, what))
+    parse = expression.except_lines(_parser(text, kind, what), no_answer)
+    return LogSensor(Path(place), parse)
 
 
 def _parser(text: str, kind: str, what: str) -> Parser:
@@ -171,7 +183,7 @@ def _parser(text: str, kind: str, what: str) -> Parser:
     if kind == "nginx":
         return template.parser(template.chosen(template.as_declared(what)))
     if kind == "apache":
-        return apache.by_log_format(what)
+        return apache.by_log_format(*_unit(what))
     raise UsageError(
         f"--latency {text}: `{what}` is no format of a log",
         remedy=f"one of {', '.join(presets.FORMATS)}, or nginx:PATH#FORMAT in NGINX's words",

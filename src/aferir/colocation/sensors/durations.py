@@ -41,6 +41,10 @@ _KNOWN = {
     "Duration": "ns",  # Traefik
     "OriginDuration": "ns",
     "responseTime": "ms",  # pino-http
+    "envoy_cluster_upstream_rq_time": "ms",
+    "envoy_cluster_external_upstream_rq_time": "ms",
+    "envoy_cluster_internal_upstream_rq_time": "ms",
+    "envoy_http_downstream_rq_time": "ms",
 }
 _NOTHING = ("", "-")
 _WORD_ENDS = re.compile(r"[_.-]|(?<=[a-z0-9])(?=[A-Z])")

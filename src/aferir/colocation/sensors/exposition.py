@@ -25,7 +25,8 @@ _LABEL = re.compile(
     r"\"((?:[^\"\\\n]|\\.)*)\"[ \t]*(?:,|(?=\}))"
 )
 _END = re.compile(r"[ \t]*\}")
-_VALUE = re.compile(r"[ \t]*(\S+)(?:[ \t]+[-+]?[0-9.eE+-]+)?[ \t]*(?:#.*)?")
+_VALUE = re.compile(r"[ \t]*(\S+)(?:[ \t]+[-+]?[0-9.eE+-]+)?(?:[ \t]+(?:st|ct)@\S+)?[ \t]*(?:#.*)?")
+"""Value, time stamp, start time (OpenMetrics 2.0) and exemplar."""
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _SPREAD = 32
 """Points over which the latencies of a bucket are spread evenly."""

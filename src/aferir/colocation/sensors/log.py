@@ -45,6 +45,7 @@ class LogSensor:
         self._chance = random.Random(1)  # noqa: S311 - which lines are read is no secret
         self._lines = 0.0
         self._unread = 0.0
+        self._answers = False
         self._hint: str | None = None
         self._problem = ""
 
@@ -98,7 +99,7 @@ class LogSensor:
         """Why the log's latencies may not be those of the service; "" if they are."""
         if self._lines > _REMEMBERED:
             self._lines, self._unread = self._lines / 2, self._unread / 2
-        before = self._lines
+        self._answers = self._answers or found.latencies.total + found.failed > 0
         self._lines += found.lines
         self._unread += found.unread
         if found.unread == found.lines:
@@ -107,7 +108,7 @@ class LogSensor:
                 self._hint = f"; they look like those of {fits}" if fits else _UNKNOWN
             word = "none of its new lines tells a latency"
             return f"{self._path}: {word}{self._hint}"
-        if found.aside == found.lines and not before:
+        if found.aside == found.lines and not self._answers:
             return f"{self._path}: none of its new lines tells a latency"
         share = self._unread / self._lines
         return next(

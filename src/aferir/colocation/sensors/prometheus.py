@@ -22,6 +22,8 @@ from aferir.colocation.sensors.web import fetch, parse_url, redirected
 from aferir.errors import AferirError
 
 _MOST_REDIRECTS = 5
+_INSTEAD = {"histogram": "; if it is native, let the service export classic buckets too"}
+"""What to add where a metric has no buckets, by its declared type."""
 
 
 class PrometheusSensor:
@@ -105,10 +107,8 @@ class PrometheusSensor:
         bound_s = largest_bound(now) * self._unit_s
         broken = scraped.unread + len(scraped.series) - len(now)
         problem = ""
-        if not now:
-            what = (
-                f"; {metric} is a {scraped.kind}" if scraped.kind not in ("", "histogram") else ""
-            )
+        if not now and not scraped.unread:
+            what = _INSTEAD.get(scraped.kind, f"; it is a {scraped.kind}" if scraped.kind else "")
             problem = f"there is no histogram {metric} with these labels{what}"
         elif broken:
             problem = f"{metric}: {broken} of its lines or series cannot be read"

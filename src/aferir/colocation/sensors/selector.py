@@ -13,6 +13,8 @@ import msgspec
 from aferir.errors import UsageError
 
 _WHOLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:.]*)\s*(?:\{(.*)\})?")
+_QUOTED = re.compile(r"\{\s*\"((?:[^\"\\]|\\.)+)\"\s*(?:,(.*))?\}")
+"""The form of Prometheus 3 for names with other characters: `{"http.duration", verb="GET"}`."""
 _MATCHER = re.compile(
     r"\s*([a-zA-Z_][a-zA-Z0-9_.]*)\s*(=~|!~|!=|=)\s*"
     r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')\s*(?:,|$)"
@@ -41,8 +43,8 @@ class Selector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, written: str) -> Selector:
-        """Parse a selector of series, `METRIC{LABEL="VALUE"}`. Errors: UsageError."""
-        whole = _WHOLE.fullmatch(written.strip())
+        """Parse `METRIC{LABEL="VALUE"}` or `{"METRIC",LABEL="VALUE"}`. Errors: UsageError."""
+        whole = _WHOLE.fullmatch(written.strip()) or _QUOTED.fullmatch(written.strip())
         if whole is None:
             raise UsageError(f"`{written}` names no metric", remedy=_REMEDY)
         metric, inside = whole[1].removesuffix("_bucket"), whole[2] or ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import zlib
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -92,12 +93,25 @@ def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
         if answer.status != http.client.OK:
             raise http.client.HTTPException(f"status {answer.status}")
         body = answer.read(MOST_BYTES)
-        ends = answer.chunked or answer.length is not None or body[-1:] in (b"", b"\n")
+        packed = "Content-Encoding" in answer.headers
+        ends = answer.chunked or answer.length is not None or packed or body[-1:] in (b"", b"\n")
         if answer.length or not ends:
             raise http.client.HTTPException(f"the answer was cut off after {len(body)} bytes")
-        return body.decode("utf-8", "replace"), ""
+        return _decoded(body, answer.headers.get("Content-Encoding", "")), ""
     finally:
         connection.close()
+
+
+def _decoded(body: bytes, encoding: str) -> str:
+    """Text of a body, also if a proxy compressed it unasked. Errors: HTTPException."""
+    if encoding.lower() in ("gzip", "x-gzip"):
+        try:
+            body = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MOST_BYTES)
+        except zlib.error as error:
+            raise http.client.HTTPException(f"the answer's gzip is broken: {error}") from None
+    elif encoding.lower() not in ("", "identity"):
+        raise http.client.HTTPException(f"the answer is encoded as {encoding}")
+    return body.decode("utf-8", "replace")
 
 
 def _bracketed(host: str) -> str:

@@ -20,7 +20,8 @@ _SYSLOG = re.compile(
     rb"<\d{1,3}>1 \S{1,40} \S{1,255} \S{1,48} \S{1,128} \S{1,32} (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?"
     rb"|(?:<\d{1,3}>)?(?:" + _BSD + rb"|" + _STAMP + rb") (?:[\w.:-]{1,255} )?" + _TAG
 )
-_COMPOSE = re.compile(rb"[\w.-]{1,128} +\| ")
+_COMPOSE = re.compile(rb"[\w.-]{1,128} +\| |\[pod/[^/\]]{1,253}/[^\]]{1,63}\] ")
+"""Prefixes of Compose and of `kubectl logs --prefix`."""
 _STAMPED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) ")
 """Time stamp of `docker logs -t` and `kubectl logs --timestamps`; those of services are coarser."""
 _KEYS = frozenset({"log", "stream", "time", "attrs"})

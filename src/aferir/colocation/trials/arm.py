@@ -83,6 +83,8 @@ class Setup(msgspec.Struct, frozen=True):
     seed: int = 1
     loader: Loader = generator
     """Starts the load generator."""
+    options: tuple[str, ...] = ()
+    """Further options of `aferir colocate`."""
 
 
 def run(policy: str, setup: Setup) -> Arm:
@@ -152,7 +154,7 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
     command += ["--latency", service.latency, "--policy", policy, "--json"]
     command += [word for name in service.threads for word in ("--threads", name)]
     command += [word for name in service.java for word in ("--java", name)]
-    command += ["--log", str(decisions), "--"]
+    command += [*setup.options, "--log", str(decisions), "--"]
     child = process.start(
         [*command, *programs.loop(batch.program, folder, batch.threads)],
         stdout=subprocess.PIPE,

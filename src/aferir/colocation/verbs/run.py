@@ -44,6 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "prometheus:URL#METRIC@s, or http://HOST:PORT/PATH, which is asked ten times a second",
     )
     parser.add_argument(
+        "--no-answer",
+        action="append",
+        metavar="REGEX",
+        help="lines of the log that match are no responses, such as long polls and streams",
+    )
+    parser.add_argument(
         "--threads", action="append", metavar="REGEX", help="critical threads by name (15 letters)"
     )
     parser.add_argument(
@@ -99,7 +105,7 @@ def execute(options: argparse.Namespace) -> int:
         code = _check(privileges.findings(where), len(pids))
         return code or (_check_sensor(wanted, job.sla) if wanted.latency else 0)
     colocation.need_batch(job)
-    sensor = colocation.sensor(wanted.latency, job.sla)
+    sensor = colocation.sensor(wanted.latency, job.sla, wanted.no_answer)
     try:
         with _Log(options.log) as log:
             outcome = controller.run(job, sensor, policy, log.note)
@@ -135,7 +141,7 @@ def _check_sensor(wanted: Wanted, sla: Sla) -> int:
     from aferir.colocation.sensors import check
     from aferir.config import colocation
 
-    sensor = colocation.sensor(wanted.latency, sla)
+    sensor = colocation.sensor(wanted.latency, sla, wanted.no_answer)
     try:
         lines, problem = check.seen(sensor, sla)
     finally:

@@ -1,24 +1,30 @@
-"""Apache's access log, by its LogFormat: `%h %l %u %t "%r" %>s %b %D`.
+"""Apache's access log, by its LogFormat: `%h %l %u %t "%r" %>s %b %D`; Tomcat's, too.
 
-Source: mod_log_config. Whole seconds (`%T`) are too coarse to tell whether a service level is met.
+Sources: mod_log_config; Tomcat, Access Log Valve, whose `%D` is in milliseconds before version 10.
+Whole seconds (`%T`) are too coarse to tell whether a service level is met.
 """
 
 from __future__ import annotations
 
 import re
 
+from aferir.colocation.sensors.durations import UNITS
 from aferir.colocation.sensors.formats.base import Format
 from aferir.colocation.sensors.formats.template import Template, parser
 from aferir.colocation.sensors.heard import Parser
 from aferir.errors import UsageError
 
-_DIRECTIVE = re.compile(r"%(?:!?[\d,]+)?([<>]?)(?:\{([^}]*)\})?(\^?[a-zA-Z]{1,3}|%)")
+_DIRECTIVE = re.compile(r"%(?:!?[\d,]+)?([<>]?)(?:\{([^}]*)\})?(\^[a-zA-Z]{2}|[a-zA-Z]|%)")
 _TIMES = {"D": 1e-6, "{us}T": 1e-6, "{ms}T": 1e-3}
 _REMEDY = "log %D (microseconds), e.g. at the end of `combined`"
 
 
-def by_log_format(text: str) -> Parser:
-    """A parser for a LogFormat. Errors: UsageError if it has no time, or one in whole seconds."""
+def by_log_format(text: str, unit: str | None = None) -> Parser:
+    """A parser for a LogFormat; `unit`: that of its `%D` or `%T` if it is another than Apache's.
+
+    Errors: UsageError if it has no time, or one in whole seconds.
+    """
+    times = _TIMES if unit is None else {**_TIMES, "D": UNITS[unit], "T": UNITS[unit]}
     text = re.sub(r"^\s*LogFormat\s+", "", text).strip()
     if text.startswith('"') and (found := re.match(r'"((?:[^"\\]|\\.)*)"(?:\s+\w+)?$', text)):
         text = found[1]
@@ -32,8 +38,8 @@ def by_log_format(text: str) -> Parser:
         name = f"v{number}"
         if letter == "s":
             name = "status"
-        elif word in _TIMES and not unit_s:
-            name, unit_s = "time", _TIMES[word]
+        elif word in times and not unit_s:
+            name, unit_s = "time", times[word]
         # mod_log_config puts brackets around %t itself.
         made += f"[${{{name}}}]" if word == "t" else f"${{{name}}}"
     made += text[end:].replace("$", "")

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from aferir.colocation.sensors import durations
-from aferir.colocation.sensors.heard import UNREAD, Heard, Parser, answer, by_status
+from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, Parser, answer, by_status
 from aferir.errors import UsageError
 
 _FOLLOWS = re.compile(rb"(?:\s?(?:ns|us|\xc2\xb5s|\xce\xbcs|ms|sec)|s|m|min|h)(?![\w=:])")
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
 """Continuation of a list of times, one per server tried, of which the number is the first."""
+_NAMED = re.compile(rb"([A-Za-z_][\w.-]{0,60})\"?\s?[=:]\s?\"?\Z")
+"""Name of a field right before its value, as in logfmt and JSON."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")
+
+
+def except_lines(parse: Parser, expressions: Sequence[str]) -> Parser:
+    """A parser that takes lines which match one of the expressions for no responses.
+
+    They are lines of requests that wait for an event (long polling) or last as a stream does.
+    Errors: UsageError if an expression is invalid.
+    """
+    compiled = [_compiled(expression) for expression in expressions]
+
+    def but(line: bytes) -> Heard:
+        return ASIDE if any(one.search(line) for one in compiled) else parse(line)
+
+    return but if compiled else parse
 
 
 def parser(expression: str, unit: str | None = None) -> Parser:
     r"""A parser that searches a line for the group `latency`, or the first, and for `status`.
 
-    A unit that follows the number in the text is used unless the user names one. If the expression
+    A unit that follows the number in the text, or with which the field's name ends (`took_ms=12`),
+    is used unless the user names one. If the expression
     ends with a number that is the first of a list of times, the line is not understood: `([\d.,
     ]+)` reads all of them, `([\d.]+),` the first. Errors: UsageError if the expression is invalid,
     has no group, or the unit is unknown.
@@ -26,12 +44,7 @@ def parser(expression: str, unit: str | None = None) -> Parser:
         raise UsageError(
             f"{unit!r} is no unit of time", remedy=f"one of {', '.join(durations.UNITS)}"
         )
-    try:
-        compiled = re.compile(expression.encode())
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(
-            f"{expression!r} is no regular expression: {error}", remedy="see Python's re"
-        ) from None
+    compiled = _compiled(expression)
     if compiled.groups == 0:
         raise UsageError(
             f"{expression!r} has no group", remedy=r"put the latency in one: took=(\d+)"
@@ -52,8 +65,25 @@ def parser(expression: str, unit: str | None = None) -> Parser:
         if found.end() == found.end(group) and _GOES_ON.match(line, found.end()):
             return UNREAD
         if unit is None and _NUMBER.fullmatch(text):
-            follows = _FOLLOWS.match(line, found.end(group))
-            text += follows[0] if follows else b""
+            text += _unit_around(line, found.start(group), found.end(group))
         return answer(durations.total(text.decode("utf-8", "replace"), scale))
 
     return parse
+
+
+def _compiled(expression: str) -> re.Pattern[bytes]:
+    try:
+        return re.compile(expression.encode())
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(
+            f"{expression!r} is no regular expression: {error}", remedy="see Python's re"
+        ) from None
+
+
+def _unit_around(line: bytes, start: int, end: int) -> bytes:
+    """Unit after a number in a line, or that in which the field's name ends; b"" if neither."""
+    if follows := _FOLLOWS.match(line, end):
+        return follows[0]
+    named = _NAMED.search(line, max(0, start - 64), start)
+    unit = durations.unit_of(named[1].decode("ascii")) if named else None
+    return (unit or "").encode()

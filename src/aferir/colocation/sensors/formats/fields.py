@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from aferir.colocation.sensors import durations
+from aferir.colocation.sensors import durations, grpc
 from aferir.colocation.sensors.heard import (
     ASIDE,
+    FAILED,
     UNREAD,
     Heard,
     Kind,
@@ -24,10 +26,13 @@ _STATUS = (
     "status",
     "status_code",
     "statusCode",
+    "StatusCode",
     "response_code",
     "response_status",
     "DownstreamStatus",
     "http_status",
+    "http_code",
+    "elb_status_code",
     "http.response.status_code",
     "response.status",
     "response.status_code",
@@ -35,6 +40,14 @@ _STATUS = (
     "res.statusCode",
     "code",
 )
+_GRPC_CODES = (
+    "grpc.code",
+    "grpc_code",
+    "grpc_status",
+    "grpc_status_number",
+    "rpc.grpc.status_code",
+)
+_METHOD_TYPE = "grpc.method_type"
 _STREAM_TYPES = (
     "content_type",
     "sent_http_content_type",
@@ -77,10 +90,14 @@ def decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
-    """Classify a line's object by its status, content type and time."""
-    by_code = by_status(_status(document))
+    """Classify a line's object by its status, content type, gRPC's code and time."""
+    by_code = by_status(_status(document, field))
     if by_code is not None:
         return by_code
+    if any(grpc.by_code(look_up(document, name)) for name in _GRPC_CODES):
+        return FAILED
+    if grpc.is_stream(look_up(document, _METHOD_TYPE)):
+        return ASIDE
     if any("text/event-stream" in str(look_up(document, name)) for name in _STREAM_TYPES):
         return ASIDE
     return time_of(look_up(document, field), scale)
@@ -119,11 +136,19 @@ def look_up(document: Mapping[str, Any], path: str) -> object:
     return None if keys else found
 
 
-def _status(document: Mapping[str, Any]) -> int | None:
-    for name in _STATUS:
+def _status(document: Mapping[str, Any], field: str) -> int | None:
+    """HTTP status of the object that holds the time (`httpRequest.latency`), or of the document."""
+    for name in _statuses(field):
         value = look_up(document, name)
         if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 5:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and value in _STATUSES:
-            return value if value >= 100 or name not in _MAY_BE_ANOTHER else None
+            return value if value >= 100 or not name.endswith(_MAY_BE_ANOTHER) else None
     return None
+
+
+@functools.lru_cache(maxsize=64)
+def _statuses(field: str) -> tuple[str, ...]:
+    """Names under which a status is looked for, beside the field first."""
+    beside = field.rpartition(".")[0]
+    return (*(f"{beside}.{name}" for name in _STATUS if beside), *_STATUS)

@@ -18,13 +18,18 @@ _HTTP = re.compile(
     rb"(?P<end>\S{4}) .*"
 )
 _TCP = re.compile(_START + rb"(?:-?\d+/){2}\+?-?\d+ \d+ \S\S \d+/.*")
+_EVENT = re.compile(
+    rb"(?:Connect from \S+ to |(?:Backup )?Server \S+ is |Health check for |Proxy \S+ "
+    rb"|backend \S+ has |\S+:\d+ \[[^\]]+\] [^ /]+/[^ ]+: ).*"
+)
+"""Connections that brought no request (8.2.1, 8.2.5), and changes of servers and proxies."""
 
 
 def parse(line: bytes) -> Heard:
     """See `Parser`; a request that ended before it was complete (`CD--`, `sH--`) has failed."""
     found = _HTTP.fullmatch(line)
     if found is None:
-        return ASIDE if _TCP.fullmatch(line) else UNREAD
+        return ASIDE if _TCP.fullmatch(line) or _EVENT.fullmatch(line) else UNREAD
     heard = by_status(int(found["status"]))
     if heard is not None:
         return heard

@@ -6,10 +6,11 @@ import re
 
 from aferir.colocation.sensors import durations
 from aferir.colocation.sensors.formats.base import Format
-from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, answer
+from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard, answer
 
 _QUERY = re.compile(
     rb"# Query_time: (\d{1,9}(?:\.\d{1,9})?)\s+Lock_time: \d+(?:\.\d+)?\s+Rows_sent: \d"
+    rb"(?:.*\bErrno: (\d+))?"
 )
 _MARK = b"# Query_time:"
 
@@ -19,6 +20,8 @@ def parse(line: bytes) -> Heard:
     found = _QUERY.match(line)
     if found is None:
         return UNREAD if line.startswith(_MARK) else ASIDE
+    if found[2] and int(found[2]):
+        return FAILED  # log_slow_extra of MySQL 8
     return answer(durations.seconds(found[1].decode("ascii")))
 
 

@@ -14,14 +14,17 @@ from aferir.colocation.sensors.formats.base import Format
 from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, answer
 
 _DURATION = re.compile(
-    rb"(?:\bLOG: {1,2}|,LOG,\w{5},\"|\"message\" ?: ?\")duration: (\d{1,12}\.\d{1,6}) ms"
+    rb"(?:(?<![A-Za-z])LOG: {1,2}(?:\w{5}: )?|,LOG,\w{5},\"|\"message\" ?: ?\")"
+    rb"duration: (\d{1,12}\.\d{1,6}) ms"
     rb"(?: {2}(parse|bind|plan:))?"
 )
 _SEVERITY = re.compile(
-    rb"\b(?:LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|STATEMENT|DETAIL|HINT|CONTEXT|QUERY"
+    rb"(?<![A-Za-z])(?:LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|STATEMENT|DETAIL|HINT|CONTEXT|QUERY"
     rb"|LOCATION): |\"error_severity\"|,(?:LOG|ERROR|FATAL|PANIC|WARNING),\w{5},"
 )
 
+_OTHER_LANGUAGE = re.compile(rb"LOG: {1,2}(?:\w{5}: )?[^\d:]{1,20}: \d+[.,]\d+ ms")
+"""A duration in the words of another lc_messages, such as `Dauer: 16,596 ms`."""
 _GOES_ON = re.compile(rb"(?:\[\d+-(?:[2-9]|\d\d+)\]|(?:\[\d+-\d+\] )?(?:\t|#011))")
 """Start of a line that continues a query; syslog numbers its lines, and writes a tab as `#011`."""
 
@@ -34,7 +37,8 @@ def parse(line: bytes) -> Heard:
     if found is None or (severity is not None and severity.start() < found.start() - 1):
         first_is_json = found is not None and severity is not None and b'"' in severity[0]
         if not first_is_json:
-            return ASIDE if severity else UNREAD
+            other = severity is None or _OTHER_LANGUAGE.match(line, severity.start())
+            return UNREAD if other else ASIDE
     assert found is not None
     return ASIDE if found[2] else answer(durations.seconds(found[1].decode("ascii"), 1e-3))
 

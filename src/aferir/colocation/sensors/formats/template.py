@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from aferir.colocation.sensors import durations
+from aferir.colocation.sensors import durations, grpc
 from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard, Parser, answer, by_status
 from aferir.errors import UsageError
 
@@ -24,6 +24,15 @@ _NUMBER = r"\d{1,12}\.\d{1,9}"
 _WHOLE = r"\d{1,15}"
 _TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
 _LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
+_GRPC = "grpc_status"
+_GRPC_ROLES = {
+    "": "code",
+    "sent_http_": "code_sent",
+    "sent_trailer_": "code_trailed",
+    "upstream_http_": "code_above",
+    "upstream_trailer_": "code_trailed_above",
+}
+"""Groups of gRPC's status by the prefix of its variable: of a failed call it is in the header."""
 _STREAM = b"text/event-stream"
 _DECLARED = re.compile(r"\s*(?:log_format\s+\S+\s+)?(?:escape=\w+\s+)?(.*?);?\s*", re.DOTALL)
 
@@ -74,14 +83,21 @@ def parser(template: Template) -> Parser:
     compiled = re.compile(_pattern(template).encode())
     has_status = "status" in compiled.groupindex
     has_type = "type" in compiled.groupindex
+    codes = [role for role in _GRPC_ROLES.values() if role in compiled.groupindex]
+
+    def other_than_answer(found: re.Match[bytes]) -> Heard | None:
+        if has_type and _STREAM in found["type"]:
+            return ASIDE
+        if has_status and (heard := _by_status(found["status"])) is not None:
+            return heard
+        failed = any(grpc.by_code(found[role].decode("ascii", "replace")) for role in codes)
+        return FAILED if failed else None
 
     def parse(line: bytes) -> Heard:
         found = compiled.fullmatch(line.rstrip())
         if found is None:
             return UNREAD
-        if has_type and _STREAM in found["type"]:
-            return ASIDE
-        if has_status and (heard := _by_status(found["status"])) is not None:
+        if (heard := other_than_answer(found)) is not None:
             return heard
         times = found["time"].decode("ascii", "replace")
         if times.replace(".", "", 1).isdecimal():
@@ -130,7 +146,9 @@ def _role(name: str, template: Template) -> str:
         return "time"
     if name == template.status:
         return "status"
-    return "type" if name in ("sent_http_content_type", "upstream_http_content_type") else ""
+    if name in ("sent_http_content_type", "upstream_http_content_type"):
+        return "type"
+    return _GRPC_ROLES.get(name.removesuffix(_GRPC), "") if name.endswith(_GRPC) else ""
 
 
 def _piece(name: str, template: Template, *, quoted: bool, stop: str) -> str:
