@@ -9,9 +9,14 @@ parameters and kinds of environment are not compared; differences of the machine
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aferir.errors import UsageError
+
+if TYPE_CHECKING:
+    from aferir.store import Run
 
 NAME = "compare"
 HELP = "what differs between runs"
@@ -51,7 +56,8 @@ def execute(options: argparse.Namespace) -> int:
 
     folders = _sides(options.runs, options.against)
     sides = [[open_run(folder) for folder in side] for side in folders]
-    notes = other_conditions(*([(run.plan, run.provenance) for run in side] for side in sides))
+    conditions = ([(run.plan, run.provenance) for run in side] for side in sides)
+    notes = (*_same_runs(sides), *other_conditions(*conditions))
     names = [listing([str(run.folder) for run in side]) for side in sides]
     result = msgspec.structs.replace(
         compare(*([analyse(r.plan, r.records) for r in side] for side in sides), notes=notes),
@@ -74,6 +80,30 @@ def execute(options: argparse.Namespace) -> int:
     if not result.cells and not result.not_compared:
         print("The runs have no cell in common that has results.")
     return 0
+
+
+def _same_runs(sides: Sequence[Sequence[Run]]) -> tuple[str, ...]:
+    """Note about runs that are on both sides, also as copies.
+
+    Errors: UsageError where one side has a run twice: it would count as two independent ones.
+    """
+    known: dict[tuple[str, int, str], Path] = {}
+    notes = []
+    for side in sides:
+        ours: dict[tuple[str, int, str], Path] = {}
+        for run in side:
+            one = run.manifest
+            identity = (one.name, one.created_unix_ns, one.experiment_sha256)
+            if identity in ours:
+                raise UsageError(
+                    f"{run.folder} is the same run as {ours[identity]}, or a copy of it",
+                    remedy="name each run once: twice, it would count as two independent ones",
+                )
+            if identity in known:
+                notes.append(f"{run.folder} is the same run as {known[identity]}, or a copy of it.")
+            ours[identity] = run.folder
+        known |= ours
+    return tuple(notes)
 
 
 def _sides(runs: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:

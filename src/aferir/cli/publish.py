@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,12 +39,31 @@ def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> d
             with refusals(paths[form], "written"):
                 _write(form, staged / name, run, evaluation)
                 _sync(staged / name)
-        for form, name in FORMS.items():
-            with refusals(paths[form], "replaced"):
-                (staged / name).replace(paths[form])
+        _replace(staged, paths.values())
         with suppress(OSError):  # a file system that cannot do that has the names all the same
             sync_folder(target)
     return paths
+
+
+def _replace(staged: Path, paths: Collection[Path]) -> None:
+    """Put all new files into their places; where one may not go there, put the old ones back."""
+    from aferir.linux.refusal import refusals
+
+    old = {path: staged / f"{path.name}.old" for path in paths}
+    for path, kept in old.items():
+        with suppress(OSError):  # not there yet, or a file system without hard links
+            os.link(path, kept, follow_symlinks=False)
+    done: list[Path] = []
+    try:
+        for path in paths:
+            with refusals(path, "replaced"):
+                (staged / path.name).replace(path)
+            done.append(path)
+    except BaseException:
+        for path in done:
+            with suppress(OSError):
+                old[path].replace(path)
+        raise
 
 
 def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:

@@ -48,6 +48,11 @@ def is_refusal(reason: OSError) -> bool:
     return reason.errno in _REMEDIES
 
 
+def is_exhausted(reason: OSError) -> bool:
+    """True if this process may have no more files, processes or memory, whatever it asks for."""
+    return reason.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+
+
 def refused(
     reason: OSError, path: Path | str | None = None, act: str = "used", *, remedy: str = ""
 ) -> RefusedError:

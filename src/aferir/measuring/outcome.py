@@ -9,6 +9,7 @@ import msgspec
 
 from aferir.errors import AferirError
 from aferir.linux.process import Completed
+from aferir.linux.refusal import is_exhausted, refused
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS
 
@@ -34,6 +35,13 @@ def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Fai
     """Failure with an error's message, formatted into `said`, and its remedy if it has one."""
     remedy = error.remedy if isinstance(error, AferirError) else ""
     return Failure(code, said.format(error), remedy)
+
+
+def refuse_exhaustion(error: AferirError | OSError, what: str) -> None:
+    """Raise RefusedError if we, and not `what`, lack files, processes or memory to start it."""
+    if isinstance(error, OSError) and is_exhausted(error):
+        remedy = f"{refused(error).remedy}, and run again: the run goes on where it stopped"
+        raise refused(error, what, "started", remedy=remedy) from None
 
 
 def complaint(stdout: str) -> Failure | None:

@@ -10,7 +10,7 @@ from aferir.errors import AferirError, MissingError, TimeoutExpired
 from aferir.linux.process import explain_exit
 from aferir.measuring.accounting import watching
 from aferir.measuring.energy import metered
-from aferir.measuring.outcome import failure_of
+from aferir.measuring.outcome import failure_of, refuse_exhaustion
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
 from aferir.model.plan import PAGE_CACHE
@@ -70,6 +70,7 @@ def _measure(
     except MissingError as error:
         return Measured(failure=failure_of("missing", error), lost=True)
     except (AferirError, OSError) as error:
+        refuse_exhaustion(error, line[0])
         return Measured(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
     seen = (*compare(watch, before, after), *load.samples, *energy.samples)
     if watched.account is not None:

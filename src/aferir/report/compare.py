@@ -51,7 +51,12 @@ def compare(
     return RunComparison(
         first=listing([run.name for run in firsts]),
         second=listing([run.name for run in seconds]),
-        notes=(*((ONE_RUN_EACH,) if one_each and alike else ()), *notes),
+        notes=(
+            *((ONE_RUN_EACH,) if one_each and alike else ()),
+            *notes,
+            *_only_failed(firsts, "first"),
+            *_only_failed(seconds, "second"),
+        ),
         cells=tuple(
             _cell(
                 before[key],
@@ -85,6 +90,19 @@ def _cells(runs: Sequence[Evaluation]) -> _Side:
                 key = cell.group, cell.environment
                 found[key] = (*found.get(key, ()), cell)
     return found
+
+
+def _only_failed(runs: Sequence[Evaluation], name: str) -> list[str]:
+    """Sentences about cells of which a side has nothing but failures."""
+    counts: dict[str, int] = {}
+    for cell in (cell for run in runs for cell in run.cells):
+        counts[cell.cell] = counts.get(cell.cell, 0) + failed(cell)
+    good = {cell.cell for run in runs for cell in run.cells if cell.points}
+    return [
+        f"{cell}: all {count} repetitions failed in the {name}."
+        for cell, count in counts.items()
+        if count and cell not in good
+    ]
 
 
 def _reasons(cells: Sequence[CellResult]) -> tuple[str, ...]:

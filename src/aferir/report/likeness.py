@@ -85,8 +85,8 @@ def _machine(provenance: Provenance) -> Mapping[str, Any]:
 def _near(key: str, one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     if key != "memory_bytes":
         return False
-    sizes = [float(m.get(key) or 0) for m in (*one, *other)]
-    return _close(min(sizes), max(sizes))
+    sizes = [m.get(key) or 0 for m in (*one, *other)]
+    return all(isinstance(s, int | float) for s in sizes) and _close(min(sizes), max(sizes))
 
 
 def _close(a: float, b: float) -> bool:

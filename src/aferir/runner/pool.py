@@ -12,7 +12,7 @@ from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
 from aferir.linux import pages, steady
 from aferir.linux.journal import Entry
-from aferir.measuring.outcome import failure_of
+from aferir.measuring.outcome import failure_of, refuse_exhaustion
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Warning, allocation_cell
 from aferir.model.stamps import Stamp
@@ -126,6 +126,7 @@ class Pool:
                     instance.put(program, PROGRAM_FOLDER / program.name)
             instance.pause()
         except (AferirError, OSError) as error:
+            refuse_exhaustion(error, name)
             failure = failure_of("allocation", error)
             self.drop(name)
             self._allocations[name] = msgspec.structs.replace(

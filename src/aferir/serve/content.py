@@ -14,13 +14,13 @@ from aferir.store.history import Conditions, conditions
 from aferir.store.reported import FORMS, is_reported
 from aferir.store.run import (
     COMPLETE,
-    PLAN,
     PROVENANCE,
     RECORDS,
     Ending,
     list_folders,
     read_json,
     read_manifest,
+    read_plan,
 )
 
 _PIECE = 2**20
@@ -85,7 +85,7 @@ def one(folder: Path) -> Listed:
     """One run for the list; a run that cannot be read is listed as damaged, with the reason."""
     try:
         manifest = read_manifest(folder)
-        plan = read_json(folder / PLAN, Plan)
+        plan = read_plan(folder)
         provenance = read_json(folder / PROVENANCE, Provenance)
         complete = (folder / COMPLETE).is_file()
         count = read_json(folder / COMPLETE, Ending).records if complete else _lines(folder)
@@ -112,7 +112,7 @@ def shown(folder: Path) -> Shown:
         told = read_json(folder / FORMS["json"], _Export).evaluation.sentences
     return Shown(
         listed=one(folder),
-        plan=read_json(folder / PLAN, Plan),
+        plan=read_plan(folder),
         provenance=read_json(folder / PROVENANCE, Provenance),
         sentences=tuple(sentence.text for sentence in told),
         files=tuple(FORMS.values()) if reported else (),

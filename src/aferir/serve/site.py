@@ -13,7 +13,6 @@ import msgspec
 from aferir.errors import AferirError, UsageError
 from aferir.installed import installed
 from aferir.linux.refusal import refused
-from aferir.model.plan import Plan
 from aferir.report.analyse import analyse
 from aferir.report.compare import compare
 from aferir.report.history import By, history
@@ -25,7 +24,7 @@ from aferir.serve.follow import Progress, State, follow, state
 from aferir.store import Run, open_run
 from aferir.store.history import figures
 from aferir.store.reported import FORMS, is_reported
-from aferir.store.run import COMPLETE, PLAN, RECORDS, list_folders, read_json, read_manifest
+from aferir.store.run import COMPLETE, RECORDS, list_folders, read_manifest, read_plan
 
 Query = Mapping[str, Sequence[str]]
 """Values of each key of an address's query."""
@@ -138,7 +137,7 @@ class Site:
             progress = follow(folder, self._progress.get(folder.name, Progress()))
             self._progress[folder.name] = progress
         complete = (folder / COMPLETE).is_file()
-        return state(read_json(folder / PLAN, Plan), progress, complete=complete)
+        return state(read_plan(folder), progress, complete=complete)
 
     def _report(self, folder: Path) -> bytes:
         """Report of the records so far, evaluated once for each state of the records."""

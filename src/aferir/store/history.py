@@ -15,7 +15,6 @@ from aferir.linux.refusal import refusals
 from aferir.model.plan import Cell, Plan, environment_family
 from aferir.model.provenance import Provenance
 from aferir.store.run import (
-    PLAN,
     PROVENANCE,
     RECORDS,
     Manifest,
@@ -24,6 +23,7 @@ from aferir.store.run import (
     list_folders,
     read_json,
     read_manifest,
+    read_plan,
 )
 
 RECORD_COLUMNS = {
@@ -148,7 +148,7 @@ def _read_all(folders: Iterable[Path]) -> tuple[list[_Read], list[Unread]]:
         try:
             manifest = read_manifest(folder)
             provenance = read_json(folder / PROVENANCE, Provenance)
-            plan = read_json(folder / PLAN, Plan)
+            plan = read_plan(folder)
             if exists(folder / RECORDS):
                 with refusals(folder / RECORDS, "read"):
                     (folder / RECORDS).open("rb").close()

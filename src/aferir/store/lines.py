@@ -9,8 +9,22 @@ import msgspec
 
 from aferir.model.record import Record
 
+_DURATION = "duration_s"
+
 Key = tuple[str, int, bool]
 """Cell, repetition, warm-up: unique within a run."""
+
+
+def decode_line(line: bytes) -> Record:
+    """The record of one line. Errors: ValueError where it is damaged.
+
+    A record has at most one duration of its program, in seconds: two would count twice.
+    """
+    record = msgspec.json.decode(line, type=Record)
+    units = [s.unit for s in record.samples if s.metric == _DURATION and s.side == "program"]
+    if units not in ([], ["s"], [""]):
+        raise ValueError(f"{_DURATION} of {record.cell} has the units {units}, not one in s")
+    return record
 
 
 def key_of(record: Record) -> Key:
@@ -42,8 +56,8 @@ def decode_lines(content: bytes) -> tuple[list[Record], int]:
     used = 0
     for number, line in enumerate(lines, start=1):
         try:
-            record = msgspec.json.decode(line, type=Record)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as reason:
+            record = decode_line(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as reason:
             if number == len(lines):
                 break
             raise ValueError(f"line {number} is damaged: {reason}") from None
@@ -71,8 +85,8 @@ def salvage(content: bytes, cells: Container[str]) -> tuple[bytes, list[str]]:
     lines = content.split(b"\n")[:-1]
     for number, line in enumerate(lines, start=1):
         try:
-            key = key_of(msgspec.json.decode(line, type=Record))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as reason:
+            key = key_of(decode_line(line))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as reason:
             if number < len(lines):
                 problems.append(f"line {number} is damaged: {reason}")
             continue

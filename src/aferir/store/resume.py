@@ -27,6 +27,7 @@ from aferir.store.run import (
     list_runs,
     read_json,
     read_manifest,
+    read_plan,
 )
 
 
@@ -100,7 +101,7 @@ def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str,
 
 def _kept(folder: Path) -> dict[str, Any]:
     """Stored plan of a run. Errors: UsageError where it is not valid."""
-    read_json(folder / PLAN, Plan)
+    read_plan(folder)
     return read_json(folder / PLAN, dict[str, Any])
 
 
@@ -126,7 +127,7 @@ def _beyond_repair(summary: RunSummary) -> str:
         if exists(folder / COMPLETE):
             return summary.note
         try:
-            cells = recorded_cells(read_json(folder / PLAN, Plan))
+            cells = recorded_cells(read_plan(folder))
             _, problems = salvage(content_of(folder / RECORDS), cells)
         except OSError as reason:
             return refused(reason, folder / RECORDS, "read").message

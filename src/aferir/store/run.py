@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import stat
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -35,7 +38,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     """Version of aferir."""
     name: str
-    created_unix_ns: int
+    created_unix_ns: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    """The bound is the year 2262: a date beyond it cannot be shown, and is damage."""
     experiment_sha256: str
 
 
@@ -86,7 +90,7 @@ def open_run(folder: Path) -> Run:
     read. Both name the file.
     """
     manifest = read_manifest(folder)
-    plan = read_json(folder / PLAN, Plan)
+    plan = read_plan(folder)
     records = _records_of(folder, plan)
     complete = is_complete(folder, len(records))
     return Run(
@@ -126,7 +130,7 @@ def exists(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as reason:
-        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
+        raise _unreadable(reason, path) from None
     return True
 
 
@@ -190,9 +194,33 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
     except FileNotFoundError:
         return [], 0
     except OSError as reason:
-        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
+        raise _unreadable(reason, path) from None
     except ValueError as reason:
         raise damaged(path, str(reason)) from None
+
+
+def read_plan(folder: Path) -> Plan:
+    """Plan of a run. Errors: UsageError where it is damaged or contradicts itself."""
+    path = folder / PLAN
+    plan = read_json(path, Plan)
+    names = [spec.name for spec in plan.environments]
+    for cell in plan.cells:
+        if cell.environment not in names:
+            raise damaged(path, f"{cell.id} is in {cell.environment}, an environment that it lacks")
+    if repeated := _repeated(names) or _repeated(cell.id for cell in plan.cells):
+        raise damaged(path, f"{repeated} occurs twice")
+    return plan
+
+
+def _repeated(names: Iterable[str]) -> str:
+    """First name that occurs more than once; empty if none does."""
+    return next((name for name, count in Counter(names).items() if count > 1), "")
+
+
+def _unreadable(reason: OSError, path: Path) -> RefusedError:
+    """Error about a file of a run; only a missing right is for its owner to mend."""
+    lacks_right = reason.errno in (errno.EACCES, errno.EPERM)
+    return refused(reason, path, "read", remedy=_AS_OWNER if lacks_right else "")
 
 
 def _records_of(folder: Path, plan: Plan) -> list[Record]:
@@ -224,7 +252,7 @@ def read_json(path: Path, kind: type[_Value]) -> _Value:
     except FileNotFoundError as reason:
         raise damaged(path, reason.strerror or "it is not there") from None
     except OSError as reason:
-        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
+        raise _unreadable(reason, path) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as reason:
         raise damaged(path, str(reason)) from None
 
@@ -237,7 +265,7 @@ def _summary(folder: Path) -> RunSummary | None:
             return None
         manifest = read_manifest(folder)
         name, created = manifest.name, manifest.created_unix_ns
-        count = len(_records_of(folder, read_json(folder / PLAN, Plan)))
+        count = len(_records_of(folder, read_plan(folder)))
         status: Literal["complete", "unfinished"] = (
             "complete" if is_complete(folder, count) else "unfinished"
         )

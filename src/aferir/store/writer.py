@@ -37,8 +37,8 @@ from aferir.store.run import (
     content_of,
     exists,
     open_run,
-    read_json,
     read_manifest,
+    read_plan,
     read_records,
 )
 
@@ -195,7 +195,7 @@ def _mend(folder: Path) -> tuple[str, ...]:
         return ()
     with refusals(path, "mended"):
         content = content_of(path)
-        cells = recorded_cells(read_json(folder / PLAN, Plan))
+        cells = recorded_cells(read_plan(folder))
         whole, problems = salvage(content, cells)
         if not problems:
             return ()

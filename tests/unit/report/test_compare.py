@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from aferir.model.provenance import Provenance
+from aferir.model.record import Failure
 from aferir.report.analyse import analyse
 from aferir.report.compare import ONE_RUN_EACH, compare
 from aferir.report.likeness import other_conditions
-from aferir.report.model import Evaluation
+from aferir.report.model import CountedFailure, Evaluation
 from aferir.statistics.runs import ratio_of_runs
 
 
@@ -109,6 +110,10 @@ def test_other_machines_are_named(made_up: Any) -> None:
     assert other_conditions([(plan, here)], [(plan, there)]) == (
         "The runs differ in more than time: processor A against B.",
     )
+    odd = Provenance(version="1", facts={"machine": {"cpu_model": "A", "memory_bytes": "much"}})
+    assert other_conditions([(plan, here)], [(plan, odd)]) == (
+        "The runs differ in more than time: memory 8.00 GB against much.",
+    )
     smaller = msgspec.structs.replace(
         plan,
         environments=tuple(msgspec.structs.replace(e, cpus=7) for e in plan.environments),
@@ -116,3 +121,17 @@ def test_other_machines_are_named(made_up: Any) -> None:
     notes = other_conditions([(plan, here)], [(smaller, here)])
     assert len(notes) == 3
     assert all("against 7" in note for note in notes)
+
+
+def test_a_side_of_which_all_repetitions_failed_is_told(made_up: Any) -> None:
+    first = evaluated(made_up)
+    cell = first.cells[0]
+    failures = (CountedFailure(Failure("program", "exited with 1"), repetitions=9),)
+    failing = msgspec.structs.replace(cell, points=(), failures=failures)
+    second = msgspec.structs.replace(first, cells=(failing, *first.cells[1:]))
+    comparison = compare(first, second)
+    assert comparison.notes == (
+        ONE_RUN_EACH,
+        f"{cell.cell}: all 9 repetitions failed in the second.",
+    )
+    assert comparison.only_first == (cell.cell,)

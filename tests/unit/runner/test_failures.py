@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from aferir.errors import (
     MissingError,
     ProgramError,
+    RefusedError,
     TimeoutExpired,
 )
 from tests.unit.runner.fakes import (
@@ -67,6 +70,22 @@ def test_a_failed_cell_is_recorded_once_and_the_run_goes_on(
     extra = container.log.count("allocate container") - 7
     # The last cell of a round needs no new instance; whether `b` is last is up to the seed.
     assert (extra > 0) == replaced or extra == 0
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_what_we_lack_ourselves_ends_the_run_and_it_goes_on_later(
+    tmp_path: Path, number: int
+) -> None:
+    lacking = failing(raising(OSError(number, os.strerror(number))))
+    content = experiment(workloads={"a": "", "b": "b"})
+    with pytest.raises(RefusedError, match="cannot be started") as refusal:
+        carry_out(tmp_path, content, lacking)
+    assert "raise" in refusal.value.remedy
+    assert "goes on where it stopped" in refusal.value.remedy
+    assert lacking.live == 0
+    done = carry_out(tmp_path, content, FakeEnvironment("container"))
+    assert done.complete
+    assert not [record for record in done.records if record.failure]
 
 
 def test_an_instance_that_died_is_replaced_for_the_next_cell(tmp_path: Path) -> None:
