@@ -1,0 +1,105 @@
+"""Curves of a run that cross: of two environments, or of two levels of one factor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from aferir.model.plan import Parameter
+from aferir.report.model import Curve, CurveFamily, Evaluation
+from aferir.statistics.crossing import Band, Crossing, crossings
+
+_FEWEST_PLACES = 3
+"""Fewest places of a curve: with two, a table shows all there is."""
+
+
+class Crossed(msgspec.Struct, frozen=True, kw_only=True):
+    """Two curves of one metric that cross at least once."""
+
+    family: CurveFamily
+    """Family of the first curve."""
+    curve: Curve
+    """The first curve."""
+    differs: str
+    """What the two differ by: a factor, or `environment`."""
+    first: str
+    second: str
+    """Levels of that factor, or environments; `second` comes first in the plan."""
+    at: tuple[Crossing, ...]
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A curve with its family and the factors of its cell."""
+
+    family: CurveFamily
+    curve: Curve
+    factors: dict[str, Parameter]
+
+
+def crossed(evaluation: Evaluation) -> tuple[Crossed, ...]:
+    """Every pair of curves that crosses, in the order of the plan.
+
+    Two curves are compared where they differ in one thing alone, and one of them has the first
+    environment or the first level of that factor.
+    """
+    found: list[Crossed] = []
+    for places in _comparable(evaluation).values():
+        for one in places:
+            found += [made for other in places if (made := _pair(one, other, places)) is not None]
+    return tuple(found)
+
+
+def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
+    """Curves by what they have in common: workload, metric, axis and label."""
+    cells = {cell.group: cell for cell in evaluation.cells}
+    found: dict[tuple[str, ...], list[_Place]] = {}
+    for family in evaluation.curves:
+        cell = cells.get(family.title)
+        if cell is None or family.categories or family.kind != "curve" or not family.pooled:
+            continue
+        for curve in family.curves:
+            if len(curve.points) >= _FEWEST_PLACES:
+                key = (cell.workload, family.metric, family.along, curve.label)
+                found.setdefault(key, []).append(_Place(family, curve, dict(cell.factors)))
+    return found
+
+
+def _pair(one: _Place, other: _Place, places: Sequence[_Place]) -> Crossed | None:
+    """The two curves if they differ in one thing, `other` has its first level, and they cross."""
+    differing = _differences(one, other)
+    if len(differing) != 1:
+        return None
+    ((name, (first, second)),) = differing.items()
+    if second != _levels(places[0])[name]:
+        return None
+    at = crossings(_bands(one.curve), _bands(other.curve))
+    if not at:
+        return None
+    return Crossed(
+        family=one.family,
+        curve=one.curve,
+        differs=name,
+        first=str(first),
+        second=str(second),
+        at=at,
+    )
+
+
+def _levels(place: _Place) -> Mapping[str, Parameter]:
+    return {"environment": place.curve.environment, **place.factors}
+
+
+def _differences(one: _Place, other: _Place) -> dict[str, tuple[Parameter, Parameter]]:
+    first, second = _levels(one), _levels(other)
+    if first.keys() != second.keys():
+        return {}
+    return {name: (first[name], second[name]) for name in first if first[name] != second[name]}
+
+
+def _bands(curve: Curve) -> list[Band]:
+    return [
+        Band(point.at, point.quantile_25, point.quantile_75)
+        for point in curve.points
+        if not isinstance(point.at, str)
+    ]

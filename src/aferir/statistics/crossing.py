@@ -1,0 +1,43 @@
+"""Where two curves over the same places cross, as far as their spread decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Band(msgspec.Struct, frozen=True):
+    """Values of one curve at one place: their first and third quartile."""
+
+    at: float
+    low: float
+    high: float
+
+
+class Crossing(msgspec.Struct, frozen=True):
+    """Two neighbouring places at which the order of two curves is decided, and differs."""
+
+    after: float
+    before: float
+    higher: bool
+    """True if the first curve is the higher one from `before` on."""
+
+
+def crossings(first: Sequence[Band], second: Sequence[Band]) -> tuple[Crossing, ...]:
+    """Every change of the order of two curves along their common places, in rising order.
+
+    At a place where the quartiles overlap nothing is decided: a crossing lies between the last
+    place with one order and the first with the other. Bands of one value each decide everywhere.
+    """
+    others = {band.at: band for band in second}
+    found, last = [], None
+    for band in sorted(first, key=lambda one: one.at):
+        other = others.get(band.at)
+        if other is None or not (band.low > other.high or band.high < other.low):
+            continue
+        higher = band.low > other.high
+        if last is not None and last[1] != higher:
+            found.append(Crossing(last[0], band.at, higher))
+        last = band.at, higher
+    return tuple(found)
