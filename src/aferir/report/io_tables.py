@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import nan
+from statistics import fmean
+
 from aferir.report.formatting import NOTHING, labelled, percent, quantity
-from aferir.report.io_costs import LAYERS
-from aferir.report.model import IoProjection, IoStudy
+from aferir.report.io_costs import LAYERS, STATES
+from aferir.report.model import IoCell, IoProjection, IoStudy
+from aferir.statistics.estimates import Estimate, mean_of
 from aferir.statistics.io_cost import Uncertain
 from aferir.statistics.scaling import Projection
 
@@ -41,6 +46,57 @@ def costs(study: IoStudy) -> list[tuple[str, ...]]:
         )
         for cell in study.cells
     ]
+
+
+def average_header(study: IoStudy) -> tuple[str, ...]:
+    """Header of `averages`: states in percent of CPU time, then what is added to the baseline."""
+    idle = (f"J per operation, idle {100 * share:.0f} %" for share in study.server.idle_fractions)
+    return ("environment", "groups", *STATES, "cycles per operation", *idle)
+
+
+def averages(study: IoStudy, baseline: str) -> list[tuple[str, ...]]:
+    """One row for each environment: means over the groups that the baseline has too.
+
+    Costs are what the environment adds to those of the baseline in the same group, in percent, as
+    in Akram 2012, with the standard error of the mean over groups. Empty where there are fewer than
+    two groups, whose mean would be a row of `costs` again.
+    """
+    own = {cell.group: cell for cell in study.cells if cell.environment == baseline}
+    by_environment: dict[tuple[str, bool], list[IoCell]] = {}
+    for cell in study.cells:
+        if cell.group in own:
+            by_environment.setdefault((cell.environment, cell.emulated), []).append(cell)
+    return [
+        (
+            labelled(*environment),
+            str(len(cells)),
+            *(f"{fmean(cell.states_percent[state] for cell in cells):.1f} %" for state in STATES),
+            *(
+                NOTHING if environment[0] == baseline else _mean_added(pairs)
+                for pairs in zip(*(_added(cell, own[cell.group]) for cell in cells), strict=True)
+            ),
+        )
+        for environment, cells in by_environment.items()
+        if len(cells) > 1
+    ]
+
+
+def _added(cell: IoCell, base: IoCell) -> list[float]:
+    """Ratio to the baseline, less 1, of cycles per operation and of each energy."""
+    pairs = ((cell.cpio, base.cpio), *zip(cell.eio_j, base.eio_j, strict=True))
+    return [one.value / other.value - 1 if other.value else nan for one, other in pairs]
+
+
+def _mean_added(shares: Sequence[float]) -> str:
+    mean = mean_of([Estimate(value=share) for share in shares])
+    error = "" if mean.error is None else f" \u00b1 {percent(mean.error)}"
+    return percent(mean.value, sign=True) + error
+
+
+AVERAGE_METHOD = (
+    "Means over groups, each of the same weight. Costs: percent added to the baseline's in the "
+    "same group; \u00b1 is the standard error of the mean, from the scatter of groups."
+)
 
 
 PROJECTION_HEADER = (

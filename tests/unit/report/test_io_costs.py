@@ -14,11 +14,15 @@ from aferir.model.plan import (
     once,
 )
 from aferir.model.record import Record, Sample, Side
+from aferir.report import io_tables
 from aferir.report.analyse import analyse
 from aferir.report.charts.io_costs import io_charts
+from aferir.report.formatting import NOTHING
 from aferir.report.io_costs import cost_of, study
+from aferir.report.model import IoCell, IoStudy
 from aferir.report.write.html import html
 from aferir.report.write.markdown import markdown
+from aferir.statistics.io_cost import Uncertain
 
 SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0, 0.7), results_per_day=10.0)
 HERTZ = 2e9
@@ -258,3 +262,45 @@ def test_cycles_of_each_program_are_drawn_on_an_axis_of_their_own() -> None:
     first, second = pictures["Cycles per operation by layer"]
     assert first.count("native: user") == second.count("native: user") == 1
     assert "operating system" in first
+
+
+def test_averages_over_workloads_weigh_each_group_alike_and_add_to_the_baseline() -> None:
+    native, guest = spec("native"), spec("vm")
+    cells = [
+        cell(native, "a", cycles=100.0, joules=1.0),
+        cell(guest, "a", cycles=150.0, joules=3.0),
+        cell(native, "b", cycles=1000.0, joules=1.0),
+        cell(guest, "b", cycles=3500.0, joules=2.0),
+        cell(guest, "c", cycles=9.0, joules=9.0),  # the baseline has no such group
+    ]
+    made = IoStudy(server=SERVER, cells=tuple(cells), results_per_day={})
+    header = io_tables.average_header(made)
+    rows = [dict(zip(header, row, strict=True)) for row in io_tables.averages(made, "native")]
+    assert [(row["environment"], row["groups"]) for row in rows] == [("native", "2"), ("vm", "2")]
+    assert rows[0]["cycles per operation"] == NOTHING
+    assert rows[1]["cycles per operation"] == "+150 % \u00b1 100 %"
+    assert rows[1]["J per operation, idle 70 %"] == "+150 % \u00b1 50 %"
+    assert rows[1]["system"] == "30.0 %"
+
+
+def test_one_group_has_no_average() -> None:
+    cells = tuple(cell(spec(kind), "a", cycles=1.0, joules=1.0) for kind in ("native", "vm"))
+    made = IoStudy(server=SERVER, cells=cells, results_per_day={})
+    assert io_tables.averages(made, "native") == []
+
+
+def cell(environment: EnvironmentSpec, group: str, *, cycles: float, joules: float) -> IoCell:
+    states = {"user": 20.0, "system": 30.0, "virtual": 0.0, "idle": 45.0, "iowait": 5.0}
+    return IoCell(
+        cell=f"{environment.name}/{group}",
+        group=group,
+        environment=environment.name,
+        emulated=False,
+        n=3,
+        operations=1e6,
+        states_percent=states,
+        layers={"user": cycles, "os": 0.0, "vm": 0.0},
+        cpio=Uncertain(cycles, 1.0),
+        eio_j=(Uncertain(joules, 0.1), Uncertain(joules, 0.1)),
+        result_j=(),
+    )

@@ -25,6 +25,13 @@ def section(subject: Subject) -> Section | None:
         Table(io_tables.cost_header(study), tuple(io_tables.costs(study))),
         Paragraph(io_tables.method(study), quiet=True),
     ]
+    means = io_tables.averages(study, subject.evaluation.baseline)
+    if means:
+        blocks += [
+            Heading("Averages over workloads"),
+            Table(io_tables.average_header(study), tuple(means)),
+            Paragraph(io_tables.AVERAGE_METHOD, quiet=True),
+        ]
     rows = io_tables.projections(study)
     if rows:
         blocks += [
