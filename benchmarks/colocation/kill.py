@@ -182,7 +182,7 @@ class _Before:
             for tid in service.threads((served.pid,))
             if (found := attributes.find(served.pid, tid)) is not None
         ]
-        self._bandwidth = admission.read_bandwidth()
+        self._bandwidth = admission.sound_bandwidth()
         self._names: set[str] = set()
 
     def different(self, controller: int) -> tuple[str, ...]:
@@ -205,8 +205,7 @@ class _Before:
                 yield f"thread {tid}"
 
     def _leaks(self) -> bool:
-        now = admission.read_bandwidth()
-        return bool(now and self._bandwidth and now.total > self._bandwidth.total)
+        return self._bandwidth is not None and admission.more_than(self._bandwidth) > 0
 
 
 @contextmanager

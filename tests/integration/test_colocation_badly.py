@@ -47,9 +47,12 @@ def _start(pid: int, folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def _answer_until(log: Path, took_ms: int, seen: Callable[[], bool]) -> None:
+def _answer_until(
+    run: subprocess.Popen[str], log: Path, took_ms: int, seen: Callable[[], bool]
+) -> None:
     """Write answers of that time, in the file that has the name at the moment."""
     while not seen():
+        assert run.poll() is None
         with log.open("a") as stream:
             stream.write(f'{{"t": {took_ms}}}\n' * 10)
         time.sleep(0.05)
@@ -85,15 +88,19 @@ def test_a_log_that_rotates_or_is_cut_is_followed_and_silence_stops_the_batch(
     log.touch()
     child = _start(served.pid, tmp_path)
     try:
-        _answer_until(log, 5, lambda: 4.5 < _quantile_ms(tmp_path) < 5.5)
+        _answer_until(child, log, 5, lambda: 4.5 < _quantile_ms(tmp_path) < 5.5)
         log.rename(tmp_path / "log.1")
         log.touch()
-        _answer_until(log, 50, lambda: 45 < _quantile_ms(tmp_path) < 55)
+        _answer_until(child, log, 50, lambda: 45 < _quantile_ms(tmp_path) < 55)
         os.truncate(log, 0)
         _answer_until(
-            log, 120, lambda: 110 < _quantile_ms(tmp_path) < 130 and not _suspended(tmp_path)
+            child,
+            log,
+            120,
+            lambda: 110 < _quantile_ms(tmp_path) < 130 and not _suspended(tmp_path),
         )
-        eventually(lambda: _suspended(tmp_path))
+        eventually(lambda: _suspended(tmp_path) or child.poll() is not None)
+        assert child.poll() is None
         child.send_signal(signal.SIGTERM)
         child.communicate()
     finally:

@@ -31,11 +31,13 @@ pytestmark = [
 _ARM = """
 import sys
 from aferir.colocation.settings import Sla
+from aferir.colocation.trials import arm
 from aferir.colocation.trials.arm import Batch, Setup, run
 from aferir.colocation.trials.load import Times
 from aferir.colocation.trials.service import Running
 service = Running(pid=int(sys.argv[1]), latency=f"json:{sys.argv[2]}#t", targets=())
-run("cpu-idle", Setup(service, Sla(), 0.0, Batch("xz", 1), Times(300.0, 300.0)))
+arm._STARTING_S = 3600.0
+run("cpu-idle", Setup(service, Sla(), 0.0, Batch("xz", 1), Times(3600.0, 3600.0)))
 """
 
 
@@ -62,14 +64,18 @@ def under(tmp_path: Path) -> Iterator[_Under]:
         [sys.executable, "-c", _ARM, str(served.pid), str(tmp_path / "log")],
         environment={"TMPDIR": str(tmp_path)},
     )
-    found = _wait_for(trial, tmp_path)
-    yield found
-    for pid in (found.guard, found.controller):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    process.end(trial, grace_s=0.1)
-    process.end(served)
-    cgroup.remove(found.group, cgroup.layout())
+    found = None
+    try:
+        found = _wait_for(trial, tmp_path)
+        yield found
+    finally:
+        for pid in (found.guard, found.controller) if found else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.end(trial, grace_s=0.1)
+        process.end(served)
+        if found:
+            cgroup.remove(found.group, cgroup.layout())
 
 
 def _wait_for(trial: subprocess.Popen[str], folder: Path) -> _Under:

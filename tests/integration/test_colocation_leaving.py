@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from aferir.colocation import admission, applying, attributes, batch, leaving, remembered
-from aferir.colocation.admission import Bandwidth
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Schedule, Settings
 from aferir.linux import cgroup, journal, process, scheduling, wait
+from tests.integration.colocation_support import nothing_leaked, reserve, sound_account
 from tests.integration.support import own_state
 from tests.waiting import eventually
 
@@ -50,8 +50,8 @@ while True:
 """
 _OTHER = Attributes()
 _ATTEMPTS = 5
-_NEVER_S = 30.0
-"""Thousands of periods: one that has not run by then does not run."""
+_RELEASED_S = 10.0
+"""Several of the longest periods: what is reserved after that is a leak."""
 _COUNTS_AGAIN = pytest.mark.skipif(
     tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 15),
     reason="before Linux 6.15 what is leaked stays so",
@@ -66,26 +66,22 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def child(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
-    before = admission.read_bandwidth()
-    started = process.start([sys.executable, "-c", request.param])
-    time.sleep(0.2)
+    before = sound_account()
+    started = process.start(
+        [sys.executable, "-c", f"print('ready', flush=True)\n{request.param}"],
+        stdout=subprocess.PIPE,
+    )
+    assert started.stdout is not None
+    started.stdout.readline()
+    if request.param == _ASLEEP:
+        eventually(lambda: attributes.stat_fields(f"/proc/{started.pid}/stat")[0] == "S")
     yield started
     with contextlib.suppress(ProcessLookupError):
         attributes.write(started.pid, _OTHER)  # one that is kept throttled could not be killed
     process.end(started, grace_s=0.1)
-    if not _given_back(before, _NEVER_S):
+    if not nothing_leaked(before, _RELEASED_S):
         admission.count_again()  # one that fell asleep just when it left keeps what it had
-        assert _given_back(before, _NEVER_S)
-
-
-def _given_back(before: Bandwidth | None, within_s: float) -> bool:
-    """Whether no more is reserved than before, or soon: others on the machine may have come."""
-
-    def no_more() -> bool:
-        after = admission.read_bandwidth()
-        return not before or not after or after.total <= before.total
-
-    return wait.until(no_more, wait.after(within_s))
+        assert nothing_leaked(before)
 
 
 def _once(is_so: Callable[[], bool]) -> bool:
@@ -113,21 +109,24 @@ def _reserved(runtime_s: float, period_s: float) -> Attributes:
 
 def _reserved_for(tid: int, seconds: float, reservation: Attributes) -> None:
     """And then left at once, whatever the thread does."""
-    attributes.write(tid, reservation)
+    reserve(tid, reservation)
     time.sleep(seconds)
     attributes.write(tid, _OTHER)
 
 
-def _ran_within(tid: int, seconds: float) -> bool:
-    def used() -> str:
-        return attributes.read_quickly(f"/proc/{tid}/schedstat").split()[0]
+def _used(tid: int) -> str:
+    return attributes.read_quickly(f"/proc/{tid}/schedstat").split()[0]
 
-    before, until = used(), time.monotonic() + seconds
-    while time.monotonic() < until:
-        if used() != before:
-            return True
-        time.sleep(0.01)
-    return False
+
+def _ran_within(tid: int, seconds: float) -> bool:
+    before = _used(tid)
+    return wait.until(lambda: _used(tid) != before, wait.after(seconds), period_s=0.01)
+
+
+def _runs(tid: int) -> None:
+    """Wait until the thread runs, however long others keep it from the processor."""
+    before = _used(tid)
+    eventually(lambda: _used(tid) != before)
 
 
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
@@ -135,13 +134,13 @@ def _ran_within(tid: int, seconds: float) -> bool:
 def test_a_thread_whose_reservation_is_taken_while_it_is_throttled_runs_under_the_next_one(
     child: subprocess.Popen[str], period_s: float
 ) -> None:
-    leaving.put(child.pid, _reserved(period_s / 10, period_s))
+    reserve(child.pid, _reserved(period_s / 10, period_s))
     time.sleep(1.5 * period_s)
     leaving.put(child.pid, _OTHER)
-    assert _ran_within(child.pid, _NEVER_S)
+    _runs(child.pid)
     time.sleep(leaving.away_s(_schedule(period_s / 10, period_s)))
-    leaving.put(child.pid, _reserved(0.05, 0.1))
-    assert _ran_within(child.pid, _NEVER_S)
+    reserve(child.pid, _reserved(0.05, 0.1))
+    _runs(child.pid)
     leaving.put(child.pid, _OTHER)
 
 
@@ -152,8 +151,8 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
     draw = random.Random(1)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(10):
-        leaving.put(child.pid, attributes.of(held))
-        assert _ran_within(child.pid, _NEVER_S)
+        reserve(child.pid, attributes.of(held))
+        _runs(child.pid)
         time.sleep(draw.uniform(0.0, 0.03))
         away_s = max(leaving.away_s(held), leaving.put(child.pid, _OTHER))
         time.sleep(away_s + draw.uniform(0.0, 0.03))
@@ -167,14 +166,14 @@ def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(3):
-        leaving.put(child.pid, attributes.of(held))
+        reserve(child.pid, attributes.of(held))
         time.sleep(draw.uniform(0.02, 0.04))
         with monkeypatch.context() as late:
             late.setattr(leaving, "_is_asleep_unthrottled", lambda *_: True)
             away_s = leaving.put(child.pid, _OTHER)
         time.sleep(max(leaving.away_s(held), away_s))
-        leaving.put(child.pid, attributes.of(held))
-        assert _ran_within(child.pid, _NEVER_S)
+        reserve(child.pid, attributes.of(held))
+        _runs(child.pid)
         leaving.put(child.pid, _OTHER)
         time.sleep(leaving.away_s(held))
 
@@ -184,7 +183,7 @@ def test_a_thread_leaves_though_the_kernel_refuses_to_shrink_it(
     child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """EBUSY: its account is below 0, and a smaller reservation is one too many as well."""
-    leaving.put(child.pid, _reserved(0.004, 0.01))
+    reserve(child.pid, _reserved(0.004, 0.01))
     set_ = scheduling.set_
 
     def refuse(tid: int, wanted: scheduling.SchedAttr) -> None:
@@ -219,7 +218,7 @@ def test_a_thread_that_has_left_goes_first_among_the_fair_before_it_comes_back(
     clock.now_s += away_s
     machine.apply(held, threads)
     assert attributes.read(child.pid).policy == attributes.DEADLINE
-    assert _ran_within(child.pid, _NEVER_S)
+    _runs(child.pid)
     assert remembered.undo(entry) == []
 
 
@@ -232,7 +231,7 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
         _reserved(1.1e-6, 4.0),
         _schedule(0.005, 0.01),
     )
-    attributes.write(child.pid, _reserved(0.02, 0.2))
+    reserve(child.pid, _reserved(0.02, 0.2))
     eventually(lambda: not _ran_within(child.pid, 0.05))
     attributes.write(child.pid, nothing)
     attributes.write(child.pid, _OTHER)
@@ -241,16 +240,17 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
     machine = Machine(entry := journal.write(remembered.KIND, {}))
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
     eventually(lambda: attributes.stat_fields(f"/proc/{child.pid}/stat")[0] != "S")
-    stuck = not _ran_within(child.pid, 1.0)
-    machine.rescue([child.pid])
+    before = _used(child.pid)
+
+    def runs_again() -> bool:
+        machine.rescue([child.pid])  # nothing where this kernel throttles no thread for ever
+        return _used(child.pid) != before
+
+    eventually(runs_again)
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
     for _ in range(3):
-        assert _ran_within(child.pid, _NEVER_S)
-    policy = attributes.read(child.pid).policy
+        _runs(child.pid)
     assert remembered.undo(entry) == []
-    if not stuck:
-        pytest.skip("this kernel throttles no thread for ever")
-    assert policy == attributes.OTHER
 
 
 @_COUNTS_AGAIN
@@ -261,7 +261,7 @@ def test_an_account_below_0_is_counted_again_where_it_is_asked_for(
     below = []
 
     def is_counted() -> bool:
-        before = admission.read_bandwidth()
+        before = sound_account()
         _reserved_for(child.pid, 0.05, _reserved(0.1, 0.5))
         admission.count_again()  # too soon: it is given back a second time
         time.sleep(1.5)
@@ -282,7 +282,7 @@ def test_what_nobody_holds_is_gone_when_the_kernel_counts_again(
     leaks = []
 
     def is_gone() -> bool:
-        before = admission.read_bandwidth()
+        before = sound_account()
         _reserved_for(child.pid, 0.2, _reserved(0.004, 0.01))
         time.sleep(0.2)
         leaks.append(admission.read_bandwidth() != before)
@@ -298,7 +298,7 @@ def test_what_nobody_holds_is_gone_when_the_kernel_counts_again(
 def test_a_batch_group_that_comes_and_goes_meanwhile_changes_no_account(
     child: subprocess.Popen[str],
 ) -> None:
-    before = admission.read_bandwidth()
+    before = sound_account()
     if before is None:
         pytest.skip("the kernel's account of deadline bandwidth cannot be read here")
 
@@ -316,7 +316,7 @@ def test_a_batch_group_that_comes_and_goes_meanwhile_changes_no_account(
         return meanwhile == meanwhile[:1] * 3
 
     assert _once(account_stays)
-    assert _given_back(before, _NEVER_S)
+    assert nothing_leaked(before)
 
 
 @pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
@@ -325,8 +325,8 @@ def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
 ) -> None:
 
     def nothing_stays() -> bool:
-        before = admission.read_bandwidth()
-        leaving.put(child.pid, _reserved(0.1, 2.5))
+        before = sound_account()
+        reserve(child.pid, _reserved(0.1, 2.5))
         time.sleep(0.1)
         leaving.put(child.pid, _OTHER)
         return admission.read_bandwidth() == before
@@ -336,12 +336,12 @@ def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
 
 @pytest.mark.parametrize("child", [_ASLEEP, _BUSY], indirect=True)
 def test_what_is_left_is_not_reserved_any_more(child: subprocess.Popen[str]) -> None:
-    before = admission.read_bandwidth()
+    before = sound_account()
     if before is None:
         pytest.skip("the kernel's account of deadline bandwidth cannot be read here")
     draw = random.Random(2)  # noqa: S311 - not cryptography
     for _ in range(40):
-        leaving.put(child.pid, _reserved(0.002, 0.02))
+        reserve(child.pid, _reserved(0.002, 0.02))
         time.sleep(draw.uniform(0.0, 0.06))
         leaving.put(child.pid, _OTHER)
-    assert _given_back(before, _NEVER_S)  # at the end of its period
+    assert nothing_leaked(before)  # at the end of its period

@@ -25,6 +25,7 @@ from tests.integration.colocation_support import (
     found,
     nothing_leaked,
     sleeping,
+    sound_account,
     start_thread,
 )
 from tests.integration.support import own_state
@@ -79,7 +80,7 @@ def test_all_threads_are_what_they_were_those_too_that_started_meanwhile(
     sleepers: subprocess.Popen[str], entry: Entry, settings: Settings
 ) -> None:
     before = found(sleepers.pid)
-    bandwidth = admission.read_bandwidth()
+    bandwidth = sound_account()
     machine = Machine(entry)
     threads = service.threads((sleepers.pid,))
     named = Settings(

@@ -18,7 +18,7 @@ from aferir.linux import process
 pytestmark = pytest.mark.integration
 
 _SWAPPING = """
-import sys, threading
+import os, sys, threading, time
 def start():
     end = threading.Event()
     thread = threading.Thread(target=end.wait)
@@ -31,6 +31,8 @@ for line in sys.stdin:
         end, thread = now.pop(0)
         end.set()
         thread.join()
+        while os.path.exists(f"/proc/self/task/{thread.native_id}"):  # ended, but still listed
+            time.sleep(0.001)
         now.append(start())
     print("swapped", flush=True)
 for end, _ in now:

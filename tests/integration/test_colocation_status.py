@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -48,10 +45,9 @@ def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
     with sleeping() as served:
         words = ["--service", f"pid:{served.pid}", "--sla", "p95=200ms", "--policy", "cpu-idle"]
         words += ["--latency", f"json:{log}#t", "--metrics", str(file)]
-        with process.start(
-            [*_AFERIR, *words, "--", "sleep", "1000"], stderr=subprocess.PIPE
-        ) as run:
-            assert eventually(file.exists)
+        run = process.start([*_AFERIR, *words, "--", "sleep", "1000"])
+        try:
+            assert eventually(lambda: file.exists() or run.poll() is not None)
             text = file.read_text(encoding="utf-8")
             assert text.endswith("# EOF\n")
             assert value(text, "aferir_colocate_decisions_total") >= 1
@@ -59,7 +55,9 @@ def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
             (one,) = json.loads(status("--json"))["running"]
             assert (one["service"], one["pid"]) == (f"pid:{served.pid}", run.pid)
             assert one["mode"] == "idle"
-            os.kill(run.pid, signal.SIGKILL)
+        finally:
+            run.kill()
+            run.wait()
         assert eventually(lambda: list(journal.entries()) == [])
     assert status() == "no co-location runs\n"
     assert json.loads(status("--json"))["restores"] == {"complete": 1, "failed": 0}

@@ -24,6 +24,7 @@ from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
 from aferir.linux import journal, process
 from aferir.machine import packages
+from tests.integration.colocation_support import sound_account
 from tests.integration.support import own_state
 from tests.unit.programs.taking import command_of
 from tests.waiting import eventually
@@ -45,7 +46,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
-    before = admission.read_bandwidth()
+    before = sound_account()
     with serving("nginx", 2) as service:
         pid = service.pid
         arm = run("aferir", Setup(service, _SLA, 100.0, Batch("xz", 2), Times(0.5, 1.5)))
@@ -55,11 +56,7 @@ def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
     assert arm.leaked_cpus == 0
     assert not Path(f"/proc/{pid}").exists()
     # What a thread had is given back at its 0-lag time.
-    eventually(
-        lambda: (
-            not (after := admission.read_bandwidth()) or not before or after.total <= before.total
-        )
-    )
+    eventually(lambda: before is None or admission.more_than(before) <= 0)
     _check_figures(arm)
 
 

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -79,10 +77,12 @@ def test_it_runs_in_a_scope_of_the_services_slice(served: str, tmp_path: Path) -
 def test_after_a_kill_the_unit_is_gone_and_the_service_runs(served: str, tmp_path: Path) -> None:
     command = words_of(served, tmp_path, "sh", "-c", "echo runs >&2; exec sleep 1000")
     with process.start(command, stderr=subprocess.PIPE) as child:
-        assert child.stderr is not None
-        assert child.stderr.readline() == "runs\n"
-        assert scopes() != []
-        os.kill(child.pid, signal.SIGKILL)
+        try:
+            assert child.stderr is not None
+            assert child.stderr.readline() == "runs\n"
+            assert scopes() != []
+        finally:
+            child.kill()
     assert eventually(lambda: scopes() == [] and list(journal.entries()) == [])
     assert process.run(["systemctl", "is-active", served]).stdout == "active\n"
 

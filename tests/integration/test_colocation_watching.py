@@ -26,6 +26,7 @@ from aferir.linux.journal import Entry
 from tests.integration.colocation_support import (
     announced,
     found,
+    reserve,
     sleeping,
     start_thread,
 )
@@ -72,12 +73,10 @@ def test_work_of_whoever_has_a_reservation_is_told_but_not_the_services_own() ->
     child = process.start(["sh", "-c", "while :; do :; done"])
     usage = Usage(None)
     try:
-        attributes.write(child.pid, msgspec.structs.replace(own, flags=attributes.RESET_ON_FORK))
+        reserve(child.pid, msgspec.structs.replace(own, flags=attributes.RESET_ON_FORK))
         first = usage.look({}, ())
         eventually(lambda: between(first, usage.look_quickly(())).others_reserved_cpus > 0)
-        first = usage.look({}, (child.pid,))
-        time.sleep(0.2)
-        assert between(first, usage.look_quickly((child.pid,))).others_reserved_cpus == 0.0
+        assert child.pid not in usage.look({}, (child.pid,)).others_reserved_s
     finally:
         usage.close()
         process.end(child)
@@ -89,12 +88,12 @@ def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:
         ["sh", "-c", "while :; do :; done"], cgroups=list(machine.group.folders.values())
     )
     usage = Usage(machine.group)
-    held = Batch(policy="idle", weight=10, quota_cpus=0.1)
+    held = Batch(policy="idle", weight=10, quota_cpus=0.01)  # used up by a single slice
     machine.apply(Settings(batch=held), {})
     assert attributes.read(child.pid).policy == attributes.IDLE
     first = usage.look({}, ())
     eventually(lambda: throttled(machine.group.folders) > 0)
-    assert quota(machine.group.folders) == pytest.approx(0.1)
+    assert quota(machine.group.folders) == pytest.approx(0.01)
     assert between(first, usage.look({}, ())).batch_cpus > 0
     machine.apply(Settings(batch=Batch(suspended=True)), {})
 

@@ -143,15 +143,26 @@ def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
     if before is None:
         return None
     settled_s = after(_SETTLES_S, clock)
-    if not until(lambda: _more_than(before) == 0, settled_s, clock, period_s=0.05):
+    if not until(lambda: more_than(before) == 0, settled_s, clock, period_s=0.05):
         count_again()
-    return max(0.0, _more_than(before))
+    return max(0.0, more_than(before))
 
 
-def _more_than(before: Bandwidth) -> float:
-    """CPUs reserved now minus those reserved before; below 0 if the account lost some."""
+def more_than(before: Bandwidth) -> float:
+    """CPUs reserved now minus those reserved before; below 0 if the account lost some.
+
+    An account that was too low before (see `batch.make`), and is counted again, has gained nothing:
+    it counts as if the fair servers had been in it.
+    """
     now = read_bandwidth()
-    return (now.total - before.total) / UNIT if now else 0.0
+    least = _fair_servers(os.uname().release, os.cpu_count() or 1)
+    return (now.total - max(before.total, least)) / UNIT if now else 0.0
+
+
+def _fair_servers(release: str, cores: int) -> int:
+    """Bandwidth that the fair servers hold by default, in the account from Linux 6.8 on."""
+    version = tuple(map(int, re.findall(r"\d+", release)[:2]))
+    return int(_FAIR_SERVER * UNIT) * cores if version >= (6, 8) else 0
 
 
 def _read_detached() -> Bandwidth | None:

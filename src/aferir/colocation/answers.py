@@ -58,6 +58,8 @@ class Answers:
         self._last_s = time_s
         self._silence = Silence(time_s)
         self._came = 0
+        self.latency = self._quantile()
+        """The SLA's quantile over the last second, or longer if its interval needs that."""
         self.problem = ""
         """Why some responses may not have been read; "" if there is no problem."""
         self.read = Read()
@@ -76,6 +78,7 @@ class Answers:
             latencies.merge(found.latencies)
             latencies.add(_FAILED_AS * self._sla.bound_s, found.failed)
         self._windows.add(time_s, latencies)
+        self.latency = self._quantile()
         answers = latencies.total * found.each
         self._came = answers
         self.read = self.read.and_then(found, answers)
@@ -87,9 +90,7 @@ class Answers:
         if answers:
             self._last_s = time_s
 
-    @property
-    def latency(self) -> Latency | None:
-        """The SLA's quantile over the last second, or longer if its interval needs that."""
+    def _quantile(self) -> Latency | None:
         return self._windows.latest(self._enough, _LEAST_SLOTS).latency(self._sla.quantile)
 
     @property

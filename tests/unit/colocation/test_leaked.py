@@ -24,6 +24,7 @@ class Kernel:
         self.counts = 0
         patch.setattr(admission, "read_bandwidth", self.read)
         patch.setattr(admission, "count_again", self.count)
+        patch.setattr(admission, "_fair_servers", lambda *_: UNIT // 20)
 
     def read(self) -> Bandwidth:
         held = 0 if self.clock.now_s() >= self._given_back_s else self._held
@@ -58,6 +59,21 @@ def test_an_account_that_lost_some_is_counted_again_and_holds_nothing(
     kernel = Kernel(monkeypatch, -UNIT // 8, counted=-UNIT // 8)
     assert admission.leaked(BEFORE, kernel.clock) == 0
     assert kernel.counts == 1
+
+
+def test_an_account_that_was_too_low_before_has_gained_nothing_by_being_counted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = Kernel(monkeypatch, -UNIT // 20)
+    low = Bandwidth(LIMIT, -UNIT // 8)
+    assert admission.leaked(low, kernel.clock) == 0
+    assert kernel.counts == 0
+    assert admission.more_than(BEFORE) < 0
+
+
+def test_fair_servers_are_in_the_account_from_linux_6_8_on() -> None:
+    assert admission._fair_servers("6.18.5-cloud-amd64", 2) == 2 * (UNIT // 20)
+    assert admission._fair_servers("6.1.0-28-amd64", 2) == 0
 
 
 def test_nothing_is_known_where_the_account_could_not_be_read(

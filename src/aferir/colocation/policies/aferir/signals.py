@@ -65,20 +65,18 @@ def time_constants(chosen: Parameters) -> dict[str, float]:
 def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals:
     """Return the signals of this decision."""
     old = before or Signals(time_s=state.time_s, began_s=state.time_s)
-    now_s, cores, over = state.time_s, state.cores, time_constants(chosen)
+    now_s, cores, spans_s = state.time_s, state.cores, time_constants(chosen)
     past_s = max(0.0, min(now_s - old.time_s, 1.0))
     seen_s = now_s - old.began_s
-
-    def smoothed(name: str, last: float, value: float) -> float:
-        """The mean since the start until the time constant has passed, exponential afterwards."""
-        return smooth(last, value, past_s, min(max(seen_s, past_s), over[name]))
-
+    # The mean since the start until the time constant has passed, exponential afterwards.
+    over = {name: min(max(seen_s, past_s), span_s) for name, span_s in spans_s.items()}
     quantile = state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
-    ratio = smooth(old.ratio, min(quantile, 2.0) if state.latency else 0.0, past_s, over["ratio"])
+    known = min(quantile, 2.0) if state.latency else 0.0
+    ratio = smooth(old.ratio, known, past_s, spans_s["ratio"])
     verdict = judge(state, chosen)
     late = verdict == "danger" or ratio > chosen.caution
-    used = smoothed("used", old.used, state.service_cpus)
-    others = smoothed("others", old.others, others_cpus(state))
+    used = smooth(old.used, state.service_cpus, past_s, over["used"])
+    others = smooth(old.others, others_cpus(state), past_s, over["others"])
     judged = seen_s >= chosen.patience_s
     little = max(chosen.company * (1 - used / cores), chosen.least_share * cores)
     much = little if old.beset.active else max(little, chosen.company * cores)
@@ -90,13 +88,13 @@ def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals
         quantile=quantile,
         ratio=ratio,
         late=late,
-        load=smoothed("load", old.load, state.service_cpus),
+        load=smooth(old.load, state.service_cpus, past_s, over["load"]),
         used=used,
-        busy=smoothed("busy", old.busy, state.batch_cpus),
-        idle=smoothed("idle", old.idle, state.idle_cpus),
+        busy=smooth(old.busy, state.batch_cpus, past_s, over["busy"]),
+        idle=smooth(old.idle, state.idle_cpus, past_s, over["idle"]),
         others=others,
         threads={
-            one.tid: smoothed("threads", old.threads.get(one.tid, one.cpus), one.cpus)
+            one.tid: smooth(old.threads.get(one.tid, one.cpus), one.cpus, past_s, over["threads"])
             for one in state.threads
         },
         lately=old.lately.observe(now_s, chosen.hold_s, cause=late),

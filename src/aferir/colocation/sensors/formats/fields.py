@@ -123,6 +123,10 @@ def time_of(value: object, scale: float) -> Heard:
 
 def look_up(document: Mapping[str, Any], path: str) -> object:
     """The value at a path, or None; the longest key that matches is preferred."""
+    if path in document:
+        return document[path]
+    if "." not in path:
+        return None
     found: object = document
     keys = path.split(".")
     while keys and isinstance(found, Mapping):
