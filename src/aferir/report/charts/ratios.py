@@ -95,10 +95,21 @@ def _row(cell: CellResult, marks: Mapping[str, int]) -> Row:
         drawn.append(Line(interval.low, interval.high, f"e{place}"))
     return Row(
         label=f"{cell.group} · {labelled(cell.environment, cell.emulated)}",
-        note=f"{change(estimate, interval)} · n = {cell.ratio.n}",
+        note=f"{change(estimate, interval)} · n = {cell.ratio.n}{_stalling(cell)}",
         place=place,
         drawn=(*drawn, Point(estimate, place)),
     )
+
+
+def _stalling(cell: CellResult) -> str:
+    """Second line of a row's note: what the slow share costs, which the row itself leaves out."""
+    if cell.verdict is None or cell.verdict.outcome != "stalls":
+        return ""
+    assert cell.ratio is not None
+    assert cell.ratio.costs is not None
+    costs = cell.ratio.costs
+    counts = f"{costs.stalls.stalled} of {costs.stalls.n} stalled"
+    return f"\n{counts}, mean {change(costs.mean, costs.mean_interval)}"
 
 
 def _overall(rank: Rank, evaluation: Evaluation, marks: Mapping[str, int]) -> Row:

@@ -46,7 +46,8 @@ def section(subject: Subject) -> Section | None:
         blocks=(
             Table(header, rows),
             Paragraph(
-                "Geometric mean over groups, each counting alike. Environments whose intervals "
+                "Geometric mean over groups of what a typical repetition takes, each group "
+                "counting alike; the cost of stalls is not in it. Environments whose intervals "
                 "overlap share their places: the order between them is open.",
                 quiet=True,
             ),
