@@ -30,6 +30,7 @@ _COST_RUNS, _QUICK_COST_RUNS = 11, 6
 _COST_ROUNDS = 1500
 _READS, _QUICK_READS = 10_000_000_000, 100_000_000
 _READS_A_PIECE = 1_000_000_000
+_REFINED_READS, _QUICK_REFINED_READS = 1_000_000_000, 10_000_000
 _SYNCS = 200
 _WATCH_S, _QUICK_WATCH_S = 600, 10
 _NODES = 1_000_000
@@ -68,6 +69,11 @@ def _ecp(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
         note("strictly increasing?", 0.1 + 0.4 * done / reads)
         piece = ["--reads", str(min(_READS_A_PIECE, reads - done))]
         lines.extend(measure(program, "ecp", piece, timeout_s=_TIME_LIMIT_S))
+    note("strictly increasing while the rate is refined?", 0.45)
+    refined = _QUICK_REFINED_READS if options.quick else _REFINED_READS
+    lines.extend(
+        measure(program, "refinements", ["--reads", str(refined)], timeout_s=_TIME_LIMIT_S)
+    )
     return judge.ecp(of(lines, Ecp))
 
 

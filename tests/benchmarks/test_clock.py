@@ -101,6 +101,7 @@ def test_without_a_rival_nothing_is_claimed() -> None:
 
 def test_one_violation_misses_the_target_and_pieces_add_up() -> None:
     clean = [Ecp("migrations", 1000, 0, 1.0, 5), Ecp("hand_overs", 10, 0, 1.0)]
+    clean.append(Ecp("refinements", 100, 0, 1.0, rate_changes=3))
     figures = by_name(judge.ecp([*clean, *clean]))
     assert all(figure.holds for figure in figures.values())
     assert figures["ecp.violations.migrations"].n == 2000
@@ -114,6 +115,8 @@ def test_what_was_not_tried_does_not_hold() -> None:
     assert not any(figure.holds for figure in judge.ecp([]))
     unmoved = by_name(judge.ecp([Ecp("migrations", 1000, 0, 1.0, 0)]))
     assert unmoved["ecp.violations.migrations"].holds is False
+    unrefined = by_name(judge.ecp([Ecp("refinements", 1000, 0, 1.0)]))
+    assert unrefined["ecp.violations.refinements"].holds is False
     assert not any(figure.holds for figure in judge.bound([], 10))
 
 

@@ -22,6 +22,8 @@ struct bench_options {
 int bench_costs(struct rvec* rvec, const struct bench_options* options);
 /* Violations of ECP: through forced migrations, and through hand-overs between threads. */
 int bench_ecp(struct rvec* rvec, const struct bench_options* options);
+/* Violations of ECP by two threads that read clocks of their own, while a third refines them. */
+int bench_refinements(const struct bench_options* options);
 /* Errors of one-shot synchronisation where both ends read the same clock: the true offset is 0. */
 int bench_sync(struct rvec* rvec, const struct bench_options* options);
 

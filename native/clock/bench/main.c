@@ -6,7 +6,7 @@
 #include "bench.h"
 
 static const char USAGE[] =
-    "usage: aferir-clock-bench [info] [costs] [ecp] [sync] [bound] [options]\n"
+    "usage: aferir-clock-bench [info] [costs] [ecp] [refinements] [sync] [bound] [options]\n"
     "Measures clocks and prints one JSON object a line; what the counter is comes last, always.\n"
     "  --rounds N            interleaved rounds of read costs (2000)\n"
     "  --reads N             readings for the ECP counts (100000000)\n"
@@ -78,7 +78,7 @@ static void parse(int argc, char** argv, struct bench_options* options) {
 }
 
 static void check_parts(int argc, char** argv) {
-    static const char* const PARTS[] = {"info", "costs", "ecp", "sync", "bound"};
+    static const char* const PARTS[] = {"info", "costs", "ecp", "refinements", "sync", "bound"};
     for (int i = optind; i < argc; ++i) {
         int known = 0;
         for (size_t k = 0; k < sizeof(PARTS) / sizeof(*PARTS); ++k) {
@@ -145,6 +145,9 @@ int main(int argc, char** argv) {
     }
     if (is_wanted(argc, argv, "ecp")) {
         failed |= bench_ecp(rvec, &options);
+    }
+    if (is_wanted(argc, argv, "refinements")) {
+        failed |= bench_refinements(&options);
     }
     if (is_wanted(argc, argv, "sync")) {
         failed |= bench_sync(rvec, &options);

@@ -10,6 +10,9 @@ static const double COARSE_TICK_NS = 8;
 
 enum { INDIRECT = 1, INDIRECT_SHARED = 2 };
 
+/* Readings for which a counter that others have set back is waited for. */
+enum { READ_TRIES = 8 };
+
 /* Generations that the timeline never has: its first is 2, and odd ones are updates. */
 enum { NEVER_READ = 0, UPDATE_AGAIN = 1 };
 
@@ -42,13 +45,32 @@ static int is_check_due(const struct rvec* rvec, struct rvec_reading reading) {
     return since < 0 || since > 8 * (int64_t)rvec->limit;
 }
 
+/* A view of the timeline with a reading that is not before it. One that is was taken before the
+ * rate changed, and other threads may have read later counters at the old rate since. */
+static int view_at(const struct rvec_clock* clock, struct rvec_reading* reading,
+                   struct timeline_view* view) {
+    struct rvec* rvec = clock->rvec;
+    for (int i = 0; i < READ_TRIES; ++i) {
+        uint32_t core = reading->core & (TIMELINE_CORES - 1);
+        if (!rvec_timeline_view(&rvec->timeline, rvec_timeline_counter(rvec), core, view)) {
+            return 0;
+        }
+        if ((int64_t)(reading->counter - view->fold.base_counter) >= 0) {
+            return 1;
+        }
+        *reading = rvec->source.read(rvec->source.context);
+    }
+    uint32_t core = reading->core & (TIMELINE_CORES - 1);
+    return rvec_timeline_view(&rvec->timeline, rvec_timeline_counter(rvec), core, view);
+}
+
 /* Rebases the reader on its present core: on the multiple of 2^32 below the counter. */
-static int adopt(struct rvec_clock* clock, struct rvec_reading reading) {
+static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
     struct timeline_view view;
-    uint32_t core = reading.core & (TIMELINE_CORES - 1);
-    if (!rvec_timeline_view(&clock->rvec->timeline, core, &view)) {
+    if (!view_at(clock, at, &view)) {
         return 0;
     }
+    struct rvec_reading reading = *at;
     /* A signal handler that reads meanwhile must find nothing half done. */
     clock->generation = UPDATE_AGAIN;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -109,7 +131,7 @@ uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading
             reading = rvec->source.read(rvec->source.context);
         }
     }
-    if (!adopt(clock, reading)) {
+    if (!adopt(clock, &reading)) {
         clock->floor_ns = floor + 1;
         return floor;
     }
@@ -206,7 +228,7 @@ int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns) {
     struct timeline_view view;
     struct timeline_core* own = &rvec->timeline.core[core];
     uint64_t now = 0;
-    if (rvec_timeline_view(&rvec->timeline, core, &view)) {
+    if (rvec_timeline_view(&rvec->timeline, rvec_timeline_counter(rvec), core, &view)) {
         int64_t offset = __atomic_load_n(&own->offset, __ATOMIC_RELAXED);
         now = fold_read(&view.fold, view.rate, counter + (uint64_t)offset);
     }

@@ -34,9 +34,7 @@ const char* rvec_strerror(int status) {
 }
 
 struct rvec_rate rvec_current_rate(const struct rvec* rvec) {
-    struct rvec_rate rate = {atomic_load_explicit(&rvec->timeline.mult, memory_order_relaxed),
-                             atomic_load_explicit(&rvec->timeline.shift, memory_order_relaxed)};
-    return rate;
+    return rvec_timeline_rate(&rvec->timeline);
 }
 
 static int pick_source(struct rvec* rvec, const struct rvec_options* options) {
@@ -163,6 +161,11 @@ static uint64_t common_now(const void* context) {
     return rvec_common_counter(rvec, rvec->source.read(rvec->source.context));
 }
 
+struct timeline_counter rvec_timeline_counter(const struct rvec* rvec) {
+    struct timeline_counter counter = {common_now, rvec};
+    return counter;
+}
+
 static void count_rate_change(struct rvec* rvec, struct rvec_rate from, struct rvec_rate to) {
     rvec->rate_changes += 1;
     double size = fabs(rvec_rate_ns_per_tick(to) / rvec_rate_ns_per_tick(from) - 1);
@@ -221,7 +224,7 @@ static int refine_locked(struct rvec* rvec) {
     }
     count_rate_change(rvec, from, to);
     rvec->calibration = better;
-    rvec_timeline_change_rate(&rvec->timeline, common_now, rvec, to);
+    rvec_timeline_change_rate(&rvec->timeline, rvec_timeline_counter(rvec), to);
     return RVEC_OK;
 }
 

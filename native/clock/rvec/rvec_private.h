@@ -40,6 +40,9 @@ struct rvec_rate rvec_current_rate(const struct rvec* rvec);
 /* The counter on core 0's scale. */
 uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading reading);
 
+/* Reads it for the timeline. */
+struct timeline_counter rvec_timeline_counter(const struct rvec* rvec);
+
 /* Cross-checks unless somebody else is at it; 0 in that case. `watched`: the reader saw no
  * extraordinary step. */
 int rvec_try_check(struct rvec* rvec, int watched);

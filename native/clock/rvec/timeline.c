@@ -4,6 +4,38 @@
 
 enum { VIEW_SPINS = 100000 };
 
+static struct fold load(const struct timeline_core* core, uint32_t slot) {
+    const struct timeline_fold* from = &core->slot[slot];
+    struct fold fold = {atomic_load_explicit(&from->base_counter, memory_order_relaxed),
+                        atomic_load_explicit(&from->age_time_ns, memory_order_relaxed),
+                        atomic_load_explicit(&from->age_fraction, memory_order_relaxed)};
+    return fold;
+}
+
+static void store(struct timeline_core* core, uint32_t slot, struct fold fold) {
+    struct timeline_fold* to = &core->slot[slot];
+    atomic_store_explicit(&to->base_counter, fold.base_counter, memory_order_relaxed);
+    atomic_store_explicit(&to->age_time_ns, fold.age_time_ns, memory_order_relaxed);
+    atomic_store_explicit(&to->age_fraction, fold.age_fraction, memory_order_relaxed);
+}
+
+static struct rvec_rate load_rate(const struct timeline_rate* from) {
+    struct rvec_rate rate = {atomic_load_explicit(&from->mult, memory_order_relaxed),
+                             atomic_load_explicit(&from->shift, memory_order_relaxed)};
+    return rate;
+}
+
+static void store_rate(struct timeline_rate* to, struct rvec_rate rate) {
+    atomic_store_explicit(&to->mult, rate.mult, memory_order_relaxed);
+    atomic_store_explicit(&to->shift, rate.shift, memory_order_relaxed);
+}
+
+static uint32_t slot_of(uint32_t generation) { return generation / 2 % 2; }
+
+/* The even generation after an odd one. It is never 0, which a reader holds that has not read yet,
+ * and has the other slot. */
+static uint32_t following(uint32_t odd) { return odd + 1 == 0 ? 4 : odd + 1; }
+
 int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
                        struct rvec_rate rate) {
     timeline->core = calloc(cores, sizeof(*timeline->core));
@@ -12,47 +44,61 @@ int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t count
     }
     timeline->cores = cores;
     timeline->generation = 2; /* 0 is what a reader holds that has not read yet */
-    atomic_init(&timeline->mult, rate.mult);
-    atomic_init(&timeline->shift, rate.shift);
+    uint32_t slot = slot_of(timeline->generation);
+    store_rate(&timeline->slot[slot], rate);
+    struct fold fold = {counter, 0, 0};
     for (uint32_t i = 0; i < cores; ++i) {
-        atomic_init(&timeline->core[i].base_counter, counter);
+        store(&timeline->core[i], slot, fold);
     }
     return RVEC_OK;
 }
 
 void rvec_timeline_destroy(struct timeline* timeline) { free(timeline->core); }
 
-static struct fold load(const struct timeline_core* core) {
-    struct fold fold = {atomic_load_explicit(&core->base_counter, memory_order_relaxed),
-                        atomic_load_explicit(&core->age_time_ns, memory_order_relaxed),
-                        atomic_load_explicit(&core->age_fraction, memory_order_relaxed)};
+/* Where the new folds begin: at a counter that whoever asks first reads, after it has seen the odd
+ * generation. Those that saw the even one before have read theirs earlier. */
+static uint64_t decide(struct timeline_update* update, struct timeline_counter counter) {
+    uint64_t undecided = atomic_load_explicit(&update->undecided, memory_order_relaxed);
+    uint64_t decided = atomic_load_explicit(&update->counter, memory_order_relaxed);
+    if (decided != undecided) {
+        return decided;
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t now = counter.now(counter.context);
+    now += now == undecided;
+    return atomic_compare_exchange_strong(&update->counter, &decided, now) ? now : decided;
+}
+
+/* The fold of a core after the update under way, from the one before. */
+static struct fold next_fold(struct timeline* timeline, struct timeline_counter counter,
+                             const struct timeline_core* core, uint32_t slot) {
+    struct timeline_update* update = &timeline->update;
+    uint64_t offset = (uint64_t)__atomic_load_n(&core->offset, __ATOMIC_RELAXED);
+    uint64_t begin = decide(update, counter) + offset;
+    struct fold fold = load(core, slot);
+    fold_update(&fold, load_rate(&timeline->slot[slot]),
+                begin - atomic_load_explicit(&update->jumped, memory_order_relaxed));
+    fold.age_time_ns += atomic_load_explicit(&update->age_ns, memory_order_relaxed);
+    fold.base_counter = begin;
     return fold;
 }
 
-static void store(struct timeline_core* core, struct fold fold) {
-    atomic_store_explicit(&core->base_counter, fold.base_counter, memory_order_relaxed);
-    atomic_store_explicit(&core->age_time_ns, fold.age_time_ns, memory_order_relaxed);
-    atomic_store_explicit(&core->age_fraction, fold.age_fraction, memory_order_relaxed);
-}
-
-static struct rvec_rate load_rate(const struct timeline* timeline) {
-    struct rvec_rate rate = {atomic_load_explicit(&timeline->mult, memory_order_relaxed),
-                             atomic_load_explicit(&timeline->shift, memory_order_relaxed)};
-    return rate;
-}
-
-int rvec_timeline_view(const struct timeline* timeline, uint32_t core, struct timeline_view* out) {
-    if (core >= timeline->cores) {
-        core = 0;
-    }
+int rvec_timeline_view(struct timeline* timeline, struct timeline_counter counter, uint32_t core,
+                       struct timeline_view* out) {
+    const struct timeline_core* own = &timeline->core[core < timeline->cores ? core : 0];
     for (int spin = 0; spin < VIEW_SPINS; ++spin) {
         uint32_t before = __atomic_load_n(&timeline->generation, __ATOMIC_ACQUIRE);
-        if (before & 1) {
-            continue;
+        uint32_t slot = slot_of(before);
+        struct rvec_rate next = load_rate(&timeline->update.rate);
+        if (before % 2 != 0 && next.mult != 0) {
+            out->fold = next_fold(timeline, counter, own, slot);
+            out->rate = next;
+            out->generation = following(before);
+        } else {
+            out->fold = load(own, slot);
+            out->rate = load_rate(&timeline->slot[slot]);
+            out->generation = before - before % 2;
         }
-        out->fold = load(&timeline->core[core]);
-        out->rate = load_rate(timeline);
-        out->generation = before;
         /* Acquire loads above would do for one field each; the fence does for all of them. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&timeline->generation, __ATOMIC_RELAXED) == before) {
@@ -62,55 +108,78 @@ int rvec_timeline_view(const struct timeline* timeline, uint32_t core, struct ti
     return 0;
 }
 
-static void begin(struct timeline* timeline) {
-    __atomic_store_n(&timeline->generation, timeline->generation + 1, __ATOMIC_RELAXED);
+struct plan {
+    struct rvec_rate rate;
+    uint64_t undecided;
+    uint64_t counter;
+    uint64_t jumped;
+    uint64_t age_ns;
+};
+
+/* What readers need during the update is there before the generation is odd. */
+static void begin(struct timeline* timeline, struct plan plan) {
+    struct timeline_update* update = &timeline->update;
+    /* Readers of the last update that see what follows see that it has ended, too. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
+    store_rate(&update->rate, plan.rate);
+    atomic_store_explicit(&update->undecided, plan.undecided, memory_order_relaxed);
+    atomic_store_explicit(&update->counter, plan.counter, memory_order_relaxed);
+    atomic_store_explicit(&update->jumped, plan.jumped, memory_order_relaxed);
+    atomic_store_explicit(&update->age_ns, plan.age_ns, memory_order_relaxed);
+    __atomic_store_n(&timeline->generation, timeline->generation + 1, __ATOMIC_RELEASE);
+    /* The odd generation has to be seen by others before the counter is read. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static void end(struct timeline* timeline) {
-    uint32_t next = timeline->generation + 1;
-    __atomic_store_n(&timeline->generation, next == 0 ? 2 : next, __ATOMIC_RELEASE);
+    __atomic_store_n(&timeline->generation, following(timeline->generation), __ATOMIC_RELEASE);
 }
 
-void rvec_timeline_change_rate(struct timeline* timeline, uint64_t (*now)(const void* context),
-                               const void* context, struct rvec_rate rate) {
-    struct rvec_rate old = load_rate(timeline);
-    begin(timeline);
-    /* The odd generation has to be seen by others before the counter is read. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t counter = now(context);
+/* Stores what is to come in the slot that nobody reads now. */
+static void complete(struct timeline* timeline, struct timeline_counter counter,
+                     struct rvec_rate rate) {
+    uint32_t slot = slot_of(timeline->generation);
     for (uint32_t i = 0; i < timeline->cores; ++i) {
-        struct fold fold = load(&timeline->core[i]);
-        fold_update(&fold, old, counter + (uint64_t)timeline->core[i].offset);
-        store(&timeline->core[i], fold);
+        struct timeline_core* core = &timeline->core[i];
+        store(core, 1 - slot, next_fold(timeline, counter, core, slot));
     }
-    atomic_store_explicit(&timeline->mult, rate.mult, memory_order_relaxed);
-    atomic_store_explicit(&timeline->shift, rate.shift, memory_order_relaxed);
+    store_rate(&timeline->slot[1 - slot], rate);
     end(timeline);
+}
+
+void rvec_timeline_change_rate(struct timeline* timeline, struct timeline_counter counter,
+                               struct rvec_rate rate) {
+    uint64_t asked = counter.now(counter.context);
+    struct plan plan = {rate, asked, asked, 0, 0};
+    begin(timeline, plan);
+    complete(timeline, counter, rate);
 }
 
 void rvec_timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter,
                         uint64_t age_ns, struct rvec_rate rate) {
-    struct rvec_rate old = load_rate(timeline);
-    begin(timeline);
-    for (uint32_t i = 0; i < timeline->cores; ++i) {
-        uint64_t offset = (uint64_t)timeline->core[i].offset;
-        struct fold fold = load(&timeline->core[i]);
-        fold_update(&fold, old, since + offset);
-        fold.age_time_ns += age_ns;
-        fold.base_counter = counter + offset;
-        store(&timeline->core[i], fold);
-    }
-    atomic_store_explicit(&timeline->mult, rate.mult, memory_order_relaxed);
-    atomic_store_explicit(&timeline->shift, rate.shift, memory_order_relaxed);
-    end(timeline);
+    struct timeline_counter not_read = {NULL, NULL};
+    struct plan plan = {rate, counter - 1, counter, counter - since, age_ns};
+    begin(timeline, plan);
+    complete(timeline, not_read, rate);
+}
+
+struct rvec_rate rvec_timeline_rate(const struct timeline* timeline) {
+    uint32_t generation = __atomic_load_n(&timeline->generation, __ATOMIC_ACQUIRE);
+    return load_rate(&timeline->slot[slot_of(generation)]);
 }
 
 void rvec_timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset) {
-    begin(timeline);
-    struct fold fold = load(&timeline->core[core]);
-    fold.base_counter += (uint64_t)(offset - timeline->core[core].offset);
-    store(&timeline->core[core], fold);
+    struct plan offsets_alone = {{0, 0}, 0, 0, 0, 0};
+    begin(timeline, offsets_alone);
+    uint32_t slot = slot_of(timeline->generation);
+    for (uint32_t i = 0; i < timeline->cores; ++i) {
+        struct fold fold = load(&timeline->core[i], slot);
+        if (i == core) {
+            fold.base_counter += (uint64_t)(offset - timeline->core[core].offset);
+        }
+        store(&timeline->core[i], 1 - slot, fold);
+    }
+    store_rate(&timeline->slot[1 - slot], load_rate(&timeline->slot[slot]));
     __atomic_store_n(&timeline->core[core].offset, offset, __ATOMIC_RELAXED);
     end(timeline);
 }

@@ -3,6 +3,14 @@
 #include "rvec_private.h"
 #include "simulated_counter.h"
 
+/* What two threads read while a third, that has begun to set a new rate, is kept from its core. */
+struct preemption {
+    struct rvec* rvec;
+    struct rvec_clock* one;
+    struct rvec_clock* other;
+    uint64_t first, second, third; /* one, other after 1 ms, one after 1 ms; 0: not yet */
+};
+
 /* A thread reads at the old rate while another, that has looked at the reference clock, is kept
  * from its core before it can set the new rate. */
 struct interruption {
@@ -10,6 +18,7 @@ struct interruption {
     struct rvec_clock* reader;
     int countdown; /* looks at the reference until the interruption; 0: none */
     uint64_t read;
+    struct preemption meanwhile;
 };
 
 static uint64_t reference_with_interruption(void* context) {
@@ -21,8 +30,25 @@ static uint64_t reference_with_interruption(void* context) {
     return simulated_reference(interruption->machine);
 }
 
+static void read_meanwhile(struct simulated* machine, struct preemption* meanwhile) {
+    struct rvec* rvec = meanwhile->rvec;
+    meanwhile->rvec = NULL; /* once, and not in the readings below */
+    if (rvec == NULL || rvec->timeline.generation % 2 == 0) {
+        meanwhile->rvec = rvec;
+        return;
+    }
+    simulated_pass(machine, 5e7);
+    meanwhile->first = rvec_read(meanwhile->one);
+    simulated_pass(machine, 1e6);
+    meanwhile->second = rvec_read(meanwhile->other);
+    simulated_pass(machine, 1e6);
+    meanwhile->third = rvec_read(meanwhile->one);
+}
+
 static struct rvec_reading read_machine(void* context) {
-    return simulated_read(((struct interruption*)context)->machine);
+    struct interruption* interruption = context;
+    read_meanwhile(interruption->machine, &interruption->meanwhile);
+    return simulated_read(interruption->machine);
 }
 static uint64_t suspended_of_machine(void* context) {
     return simulated_suspended(((struct interruption*)context)->machine);
@@ -31,26 +57,39 @@ static void nap_of_machine(void* context, uint64_t ns) {
     simulated_nap(((struct interruption*)context)->machine, ns);
 }
 
-static void no_reading_lies_between_two_rates(void) {
-    struct simulated machine = simulated_machine(2.5e9);
-    struct interruption interruption = {&machine, NULL, 0, 0};
-    struct rvec_source source = {&interruption,        read_machine,   reference_with_interruption,
+static struct rvec_source source_of(struct interruption* interruption) {
+    struct rvec_source source = {interruption,         read_machine,   reference_with_interruption,
                                  suspended_of_machine, nap_of_machine, 0,
                                  SIMULATED_CORES};
+    return source;
+}
+
+/* Opens a clock with two readers whose counter is faster than it was when it was calibrated: there
+ * are fewer ns a tick at the new rate, so readings could go back. */
+static struct rvec* open_with_wrong_rate(struct rvec_source* source, struct simulated* machine,
+                                         struct rvec_clock* one, struct rvec_clock* other) {
     struct rvec_options options = {0};
-    options.source = &source;
-    options.keep_rate = 1; /* until the refinement below */
+    options.source = source;
+    options.keep_rate = 1; /* until the refinement of the test */
     struct rvec* rvec = NULL;
     CHECK(rvec_open(&rvec, &options) == RVEC_OK);
-    struct rvec_clock one, other;
-    rvec_attach_process(rvec, &one);
-    rvec_attach_process(rvec, &other);
-    machine.hz *= 1 + 20e-6; /* fewer ns a tick at the new rate: readings could go back */
+    rvec_attach_process(rvec, one);
+    rvec_attach_process(rvec, other);
+    machine->hz *= 1 + 20e-6;
     for (int i = 0; i < 100; ++i) {
-        simulated_pass(&machine, 3e7);
-        rvec_read(&one);
-        rvec_read(&other);
+        simulated_pass(machine, 3e7);
+        rvec_read(one);
+        rvec_read(other);
     }
+    return rvec;
+}
+
+static void no_reading_lies_between_two_rates(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct interruption interruption = {&machine, NULL, 0, 0, {NULL, NULL, NULL, 0, 0, 0}};
+    struct rvec_source source = source_of(&interruption);
+    struct rvec_clock one, other;
+    struct rvec* rvec = open_with_wrong_rate(&source, &machine, &one, &other);
     struct rvec_facts before, after;
     rvec_info(rvec, &before);
     interruption.reader = &one;
@@ -62,7 +101,44 @@ static void no_reading_lies_between_two_rates(void) {
     rvec_close(rvec);
 }
 
+static void readings_go_on_while_a_new_rate_is_being_set(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct interruption interruption = {&machine, NULL, 0, 0, {NULL, NULL, NULL, 0, 0, 0}};
+    struct rvec_source source = source_of(&interruption);
+    struct rvec_clock one, other;
+    struct rvec* rvec = open_with_wrong_rate(&source, &machine, &one, &other);
+    struct preemption* meanwhile = &interruption.meanwhile;
+    *meanwhile = (struct preemption){rvec, &one, &other, 0, 0, 0};
+    CHECK(rvec_refine(rvec) == RVEC_OK);
+    CHECK(meanwhile->first > 0);
+    CHECK(meanwhile->second - meanwhile->first >= 999000);
+    CHECK(meanwhile->third - meanwhile->second >= 999000);
+    CHECK(meanwhile->third - meanwhile->first <= 2100000);
+    CHECK(rvec_read(&other) > meanwhile->third);
+    rvec_close(rvec);
+}
+
+/* A reading that was taken before a new rate, by a thread that was kept from its core until after
+ * it, does not come before what another thread read in between. */
+static void a_reading_from_before_a_new_rate_is_taken_again(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct interruption interruption = {&machine, NULL, 0, 0, {NULL, NULL, NULL, 0, 0, 0}};
+    struct rvec_source source = source_of(&interruption);
+    struct rvec_clock one, other;
+    struct rvec* rvec = open_with_wrong_rate(&source, &machine, &one, &other);
+    struct rvec_reading early = simulated_read(&machine);
+    simulated_pass(&machine, 5e7);
+    rvec_read(&other); /* tells all readers how far it is */
+    simulated_pass(&machine, 1e6);
+    uint64_t between = rvec_read(&other); /* tells nobody */
+    CHECK(rvec_refine(rvec) == RVEC_OK);
+    CHECK(rvec_read_update_(&one, early) > between);
+    rvec_close(rvec);
+}
+
 int main(void) {
     RUN(no_reading_lies_between_two_rates);
+    RUN(readings_go_on_while_a_new_rate_is_being_set);
+    RUN(a_reading_from_before_a_new_rate_is_taken_again);
     return 0;
 }

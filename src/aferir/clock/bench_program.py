@@ -15,7 +15,8 @@ from aferir.errors import ProgramError
 from aferir.linux import process
 
 PROGRAM = "aferir-clock-bench"
-Part = Literal["info", "costs", "ecp", "sync", "bound"]
+EcpCase = Literal["migrations", "hand_overs", "refinements"]
+Part = Literal["info", "costs", "ecp", "refinements", "sync", "bound"]
 
 _INVARIANCES = ("none", "claimed", "trusted", "given")
 
@@ -33,11 +34,21 @@ class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
 class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
     """Number of readings that were not greater than the previous one in causal order."""
 
-    case: Literal["migrations", "hand_overs"]
+    case: EcpCase
     reads: int
     violations: int
     seconds: float
     migrations: int = 0
+    rate_changes: int = 0
+
+    @property
+    def provoked(self) -> int:
+        """Number of events that could have caused a violation."""
+        return {
+            "migrations": self.migrations,
+            "hand_overs": self.reads,
+            "refinements": self.rate_changes,
+        }[self.case]
 
 
 class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
