@@ -17,6 +17,7 @@ from benchmarks.history import bench as history
 from benchmarks.hosts import bench as hosts
 from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
+from benchmarks.kernels import bench as kernels
 from benchmarks.kills import bench as kills
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
@@ -34,6 +35,7 @@ BENCHES = {
     "hosts": hosts,
     "interactive": interactive,
     "io": io,
+    "kernels": kernels,
     "kills": kills,
     "network": network,
     "report": report,

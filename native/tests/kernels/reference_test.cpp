@@ -12,9 +12,13 @@ namespace {
 constexpr GaussianSums kEpS{
     -3.247834652034740e+3, -6.958407078382297e+3, {6140517, 5865300, 1100361, 68546, 1648, 17}};
 
-bool ep_accepts(const GaussianSums& sums) {
+constexpr GaussianSums kEpC{4.764367927995374e+4,
+                            -8.084072988043731e+4,
+                            {1572172634, 1501108549, 281805648, 17761221, 424017, 3821, 13}};
+
+bool ep_accepts(const GaussianSums& sums, ProblemClass problem = ProblemClass::S) {
     Outcome outcome;
-    verify_ep(ProblemClass::S, sums, outcome);
+    verify_ep(problem, sums, outcome);
     EXPECT_EQ(outcome.checks.size(), 3 + kAnnuli);
     return outcome.verified;
 }
@@ -28,14 +32,18 @@ TEST(Reference, EpRefusesSumsThatAreWrong) {
 }
 
 TEST(Reference, EpRefusesEachOfItsTenCountsThatIsWrong) {
+    EXPECT_TRUE(ep_accepts(kEpC, ProblemClass::C));
     auto more = kEpS;
     ++more.counts[0];
     EXPECT_FALSE(ep_accepts(more));
     for (std::size_t annulus = 0; annulus < kAnnuli; ++annulus) {
-        auto moved = kEpS;  // a pair in the wrong annulus: neither sums nor their number show it
-        ++moved.counts[annulus];
-        --moved.counts[annulus == 0 ? 1 : 0];
-        EXPECT_FALSE(ep_accepts(moved)) << annulus;
+        for (const auto problem : {ProblemClass::S, ProblemClass::C}) {
+            // A pair in the wrong annulus: neither sums nor their number show it.
+            auto moved = problem == ProblemClass::S ? kEpS : kEpC;
+            ++moved.counts[annulus];
+            --moved.counts[annulus == 0 ? 1 : 0];
+            EXPECT_FALSE(ep_accepts(moved, problem)) << annulus;
+        }
     }
 }
 

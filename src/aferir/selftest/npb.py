@@ -9,6 +9,7 @@ often as with one at most.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -18,8 +19,9 @@ from msgspec.structs import replace
 from aferir.errors import AferirError, TimeoutExpired, UsageError
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
+from aferir.model.plan import Parameter
 from aferir.programs.base import read_parameters
-from aferir.programs.npb.reference import read_reference
+from aferir.programs.npb.reference import NPB_REFERENCE, read_reference
 from aferir.programs.npb.threads import KERNELS, NPB
 from aferir.selftest.effort import Effort
 from aferir.selftest.npb_mpi import mpi_cases, mpi_figures
@@ -58,6 +60,10 @@ class Case(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """Name of the case, for example `cg.A.2`."""
         return f"{self.kernel}.{self.problem_class}.{self.threads}"
+
+    def is_selected(self, only: Sequence[str]) -> bool:
+        """True if one of `only` is the beginning of the name, word by word, or there is none."""
+        return not only or any(f"{self.name}.".startswith(f"{one}.") for one in only)
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -119,12 +125,11 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 def _cases(options: BenchOptions) -> list[Case]:
     threads = _QUICK_THREADS if options.quick else THREADS
     cases = [Case(k, c, t) for c in _ROUNDS for k in KERNELS for t in threads]
-    chosen = [
+    return [
         case
         for case in cases
-        if not options.only or any(f"{case.name}.".startswith(f"{o}.") for o in options.only)
+        if case.is_selected(options.only) and _rounds(case, quick=options.quick)
     ]
-    return [case for case in chosen if _rounds(case, quick=options.quick)]
 
 
 def _rounds(case: Case, *, quick: bool) -> int:
@@ -158,7 +163,7 @@ def _measure(case: Case, rounds: int, peer: Path | None) -> Measured:
             # begins: it says how long to wait for the peer.
             for mine in (False, True) if len(done.ours) % 2 else (True, False):
                 if mine:
-                    done = replace(done, ours=(*done.ours, _run_ours(case)))
+                    done = replace(done, ours=(*done.ours, run_ours(case)))
                 elif peer is not None and not done.given_up_s:
                     done = _beside_ours(case, peer, done)
     except AferirError as error:
@@ -169,17 +174,19 @@ def _measure(case: Case, rounds: int, peer: Path | None) -> Measured:
 def _beside_ours(case: Case, peer: Path, done: Measured) -> Measured:
     limit_s = max(_LEAST_PATIENCE_S, _PATIENCE * max(one.duration_s for one in done.ours))
     try:
-        return replace(done, theirs=(*done.theirs, _run_peer(case, peer, limit_s)))
+        return replace(done, theirs=(*done.theirs, run_peer(case, peer, limit_s)))
     except TimeoutExpired:
         return replace(done, given_up_s=limit_s)
 
 
-def _run_ours(case: Case) -> Timing:
-    command = NPB.command(
-        read_parameters(
-            NPB, {"kernel": case.kernel, "class": case.problem_class, "threads": case.threads}
-        )
-    )
+def run_ours(case: Case, isa: str | None = None) -> Timing:
+    """Run our program; `isa` None takes the best level. Errors: those of the program."""
+    given: dict[str, Parameter] = {
+        "kernel": case.kernel,
+        "class": case.problem_class,
+        "threads": case.threads,
+    }
+    command = NPB.command(read_parameters(NPB, given if isa is None else {**given, "isa": isa}))
     done = process.run(
         [str(command.program), *command.arguments],
         environment=command.environment,
@@ -190,12 +197,19 @@ def _run_ours(case: Case) -> Timing:
     return Timing(samples["duration_s"], samples["throughput_mops"])
 
 
-def _run_peer(case: Case, folder: Path, limit_s: float) -> Timing:
-    done = process.run(
-        [str(_program(case, folder))],
-        environment={"OMP_NUM_THREADS": str(case.threads)},
-        timeout_s=limit_s,
-    )
+def run_peer(case: Case, folder: Path, limit_s: float) -> Timing:
+    """Run `cg.A` or `cg.A.x` of a folder.
+
+    Errors: MissingError, TimeoutExpired after `limit_s`, and those of the program.
+    """
+    given: dict[str, Parameter] = {
+        "npb_home": str(folder.resolve()),
+        "kernel": case.kernel,
+        "class": case.problem_class,
+        "threads": case.threads,
+    }
+    command = NPB_REFERENCE.command(read_parameters(NPB_REFERENCE, given))
+    done = process.run([str(command.program)], environment=command.environment, timeout_s=limit_s)
     found = read_reference(done.stdout)
     return Timing(found.duration_s, found.mops)
 
@@ -220,7 +234,7 @@ def _figures(case: Case, measured: Measured) -> list[Figure]:
         value=median(mops),
         unit="Mop/s",
         n=len(ours),
-        interval=_interval(mops),
+        interval=interval_of(mops),
         peer="npb-cpp" if compared else "",
         peer_value=median([t.mops for t in theirs]) if theirs else None,
         ratio=ratio.estimate if ratio else None,
@@ -233,7 +247,7 @@ def _figures(case: Case, measured: Measured) -> list[Figure]:
         value=median(durations),
         unit="s",
         n=len(ours),
-        interval=_interval(durations),
+        interval=interval_of(durations),
     )
     return [throughput, duration, verified]
 
@@ -274,6 +288,7 @@ def _spread(ratio: Ratio | None) -> str:
     return f"ratio's 95 % interval [{ratio.interval.low:.3g}, {ratio.interval.high:.3g}]"
 
 
-def _interval(values: list[float]) -> tuple[float, float] | None:
+def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the median; None for fewer than six values."""
     found = median_interval(values)
     return None if found is None else (found.low, found.high)

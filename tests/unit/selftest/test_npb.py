@@ -79,8 +79,8 @@ def test_a_peer_that_does_not_end_is_given_up_and_ours_is_measured_all_the_same(
         limits.append(limit_s)
         raise TimeoutExpired("lu.A was ended")
 
-    monkeypatch.setattr(npb, "_run_ours", lambda _case: Timing(3.0, 1000.0))
-    monkeypatch.setattr(npb, "_run_peer", never_ends)
+    monkeypatch.setattr(npb, "run_ours", lambda _case: Timing(3.0, 1000.0))
+    monkeypatch.setattr(npb, "run_peer", never_ends)
     monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
     found = {f.name: f for f in run(only=("lu.A.4",), peers={"npb-cpp": tmp_path}).figures}
     assert limits == [90.0]
@@ -103,8 +103,8 @@ def test_the_pairs_before_a_peer_was_given_up_count(
         except StopIteration:
             raise TimeoutExpired("lu.A was ended") from None
 
-    monkeypatch.setattr(npb, "_run_ours", lambda _case: Timing(3.0, 1000.0))
-    monkeypatch.setattr(npb, "_run_peer", ends_twice)
+    monkeypatch.setattr(npb, "run_ours", lambda _case: Timing(3.0, 1000.0))
+    monkeypatch.setattr(npb, "run_peer", ends_twice)
     monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
     found = {f.name: f for f in run(only=("lu.A.4",), peers={"npb-cpp": tmp_path}).figures}
     assert found["lu.A.4.throughput"].peer_value == 375.0
