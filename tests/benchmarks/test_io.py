@@ -56,7 +56,7 @@ def test_readings_of_a_ups_that_cannot_be_true_are_refused() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="a block device of one's own takes root")
 def test_a_disk_of_ones_own_is_held_to_its_rate_and_leaves_nothing() -> None:
     rate = 20_000_000
-    entry, device = limited_disk.make(32 * 2**20, rate)
+    entry, device = limited_disk.make(32 * 2**20, limited_disk.Limits(rate))
     try:
         folder = limited_disk.mount(entry, device)
         block = bytes(2**20)

@@ -86,7 +86,7 @@ def container() -> Iterator[None]:
 
 @contextmanager
 def disk() -> Iterator[None]:
-    made = limited_disk.mounted(32 * 2**20, 0)
+    made = limited_disk.mounted(32 * 2**20)
     try:
         yield
     finally:
@@ -161,7 +161,7 @@ def test_what_a_bench_leaves_is_found_by_it_alone(plant: Plant, kinds: set[str])
 
 def test_what_a_bench_did_not_give_back_is_undone_in_the_end() -> None:
     with own_state() as state:
-        made = limited_disk.mounted(32 * 2**20, 0)
+        made = limited_disk.mounted(32 * 2**20)
         assert leftovers(state) != []
     assert not state.exists()
     assert not limited_disk.file_of(made.entry).exists()

@@ -73,8 +73,8 @@ MEMORY = Feature(
 )
 DISK = Feature(
     name="disk of its own",
-    without={"disk": None, "disk_rate": None},
-    remedy="put its files on the host's disk (leave out `disk` and `disk_rate`)",
+    without={"disk": None, "disk_rate": None, "disk_operations": None},
+    remedy="put its files on the host's disk (leave out `disk` and its limits)",
     gives_up="a bound of the space and the rate that it takes from others",
 )
 LIMITS: tuple[Feature, ...] = (*PROCESSORS, MEMORY, DISK)

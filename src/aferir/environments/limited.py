@@ -9,7 +9,7 @@ from typing import Annotated
 
 from aferir.linux import limited_disk
 from aferir.model.checking import Wrong
-from aferir.model.parameters import size, text
+from aferir.model.parameters import size, text, whole
 from aferir.model.plan import (
     SCRATCH,
     CpuQuota,
@@ -67,12 +67,27 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
         | None
     ) = None
 
+    disk_operations: (
+        Annotated[
+            int,
+            whole(
+                "requests that disk reads, and writes, in a second at most; a rotating one has "
+                "some 100, because it seeks",
+                1,
+                10**9,
+                unset="no limit",
+            ),
+        ]
+        | None
+    ) = None
+
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report a rate without a disk."""
-        if self.disk_bps is not None and self.disk_bytes is None:
-            said = "is of a disk of its own"
-            return (Wrong("disk_rate", said, 'add its size: `disk = "2 GiB"`'),)
-        return ()
+        """Report limits without a disk."""
+        if self.disk_bytes is not None:
+            return ()
+        said, remedy = "is of a disk of its own", 'add its size: `disk = "2 GiB"`'
+        limits = (("disk_rate", self.disk_bps), ("disk_operations", self.disk_operations))
+        return tuple(Wrong(key, said, remedy) for key, limit in limits if limit is not None)
 
 
 class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
@@ -102,7 +117,8 @@ def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
     if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
         yield None
         return
-    disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
+    limits = limited_disk.Limits(spec.disk_bps or 0, spec.disk_operations or 0)
+    disk = limited_disk.mounted(spec.disk_bytes, limits)
     try:
         yield disk
     except BaseException:

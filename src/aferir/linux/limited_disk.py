@@ -1,4 +1,4 @@
-"""A block device on a file with a rate limit, made of a loop device and a control group.
+"""A block device on a file with limits of its rate, made of a loop device and a control group.
 
 In version 1 the limit is set at the root of the blkio hierarchy, so that writeback by the kernel is
 limited too. Child groups do not inherit the root's limits, so they are set there as well
@@ -27,34 +27,48 @@ _DIRECTIONS = ("read", "write")
 _WAIT_S = 10.0
 
 
+class Limits(msgspec.Struct, frozen=True):
+    """Most that a device reads, and most that it writes, in a second; 0: no limit."""
+
+    bytes_per_s: int = 0
+    operations_per_s: int = 0
+    """Requests of any size: a rotating disk serves as many as it can seek, some 100."""
+
+    def __bool__(self) -> bool:
+        """True if anything is limited."""
+        return bool(self.bytes_per_s or self.operations_per_s)
+
+
+NO_LIMITS = Limits()
+
+
 class Disk(msgspec.Struct, frozen=True):
     """A mounted device; pass its entry to `give_back`."""
 
     entry: Entry
     device: Path
     folder: Path
-    bytes_per_s: int
-    """Rate limit in B/s; 0: unlimited."""
+    limits: Limits = NO_LIMITS
 
     def hold(self, groups: Mapping[str, Path]) -> None:
-        """Apply the rate limit to an instance's control groups.
+        """Apply the limits to an instance's control groups.
 
         Errors: OSError where version 2 cannot switch on its `io` controller for the group.
         """
-        if not self.bytes_per_s:
+        if not self.limits:
             return
         if "blkio" in groups:
-            limit(groups["blkio"], self.device, self.bytes_per_s)
+            limit(groups["blkio"], self.device, self.limits)
         elif "unified" in groups:
             cgroup.delegate(groups["unified"].parent, "io")
-            limit_unified(groups["unified"], self.device, self.bytes_per_s)
+            limit_unified(groups["unified"], self.device, self.limits)
 
 
-def mounted(size_bytes: int, bytes_per_s: int) -> Disk:
+def mounted(size_bytes: int, limits: Limits = NO_LIMITS) -> Disk:
     """Mount an empty file system on a new device. Errors: MissingError, ProgramError."""
-    entry, device = make(size_bytes, bytes_per_s or None)
+    entry, device = make(size_bytes, limits)
     try:
-        return Disk(entry, device, mount(entry, device), bytes_per_s)
+        return Disk(entry, device, mount(entry, device), limits)
     except BaseException:
         give_back(entry)
         raise
@@ -70,7 +84,7 @@ def private(disk: Disk) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
+def make(size_bytes: int, limits: Limits = NO_LIMITS) -> tuple[Entry, Path]:
     """Make a device, e.g. /dev/loop3; returns its journal entry too. `give_back` removes it.
 
     Errors: MissingError without root, a loop device or the controller.
@@ -79,7 +93,7 @@ def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
         raise MissingError("a block device of one's own takes root", remedy="sudo aferir ...")
     have = cgroup.layout()
     root = have.v1.get("blkio")
-    if bytes_per_s is not None and root is None and "io" not in have.v2_controllers:
+    if limits and root is None and "io" not in have.v2_controllers:
         raise MissingError(
             "this host has no control groups that limit a device: neither the `blkio` controller"
             " of version 1 nor the `io` controller of version 2",
@@ -93,8 +107,8 @@ def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
             os.posix_fallocate(stream.fileno(), 0, size_bytes)
         command = ["losetup", "--find", "--show", "--direct-io=on", str(file_of(entry))]
         device = Path(process.run(command).stdout.strip())
-        if bytes_per_s is not None and root is not None:
-            limit(root, device, bytes_per_s)
+        if limits and root is not None:
+            limit(root, device, limits)
     except BaseException as error:
         give_back(entry)
         if isinstance(error, OSError):
@@ -114,18 +128,21 @@ def mount(entry: Entry, device: Path) -> Path:
     return mount_of(entry)
 
 
-def limit(root: Path, device: Path, bytes_per_s: int) -> None:
-    """Limit reads and writes of the device to that many B/s each; 0: no limit."""
+def limit(root: Path, device: Path, limits: Limits) -> None:
+    """Limit reads, and writes, of the device by a group of version 1."""
     number = device.stat().st_rdev
     for direction in _DIRECTIONS:
-        rule = f"{os.major(number)}:{os.minor(number)} {bytes_per_s}"
-        (root / f"blkio.throttle.{direction}_bps_device").write_text(rule, encoding="ascii")
+        for what, most in (("bps", limits.bytes_per_s), ("iops", limits.operations_per_s)):
+            rule = f"{os.major(number)}:{os.minor(number)} {most}"
+            (root / f"blkio.throttle.{direction}_{what}_device").write_text(rule, encoding="ascii")
 
 
-def limit_unified(group: Path, device: Path, bytes_per_s: int | None) -> None:
-    """Limit reads and writes of the device by a group of version 2; None: no limit, B/s each."""
-    number, most = device.stat().st_rdev, "max" if bytes_per_s is None else bytes_per_s
-    rule = f"{os.major(number)}:{os.minor(number)} rbps={most} wbps={most}"
+def limit_unified(group: Path, device: Path, limits: Limits) -> None:
+    """Limit reads, and writes, of the device by a group of version 2."""
+    number = device.stat().st_rdev
+    rate, operations = limits.bytes_per_s or "max", limits.operations_per_s or "max"
+    rule = f"{os.major(number)}:{os.minor(number)} rbps={rate} wbps={rate}"
+    rule += f" riops={operations} wiops={operations}"
     (group / "io.max").write_text(rule, encoding="ascii")
 
 
@@ -177,10 +194,10 @@ def _is_detached(have: cgroup.Layout, file: Path) -> bool:
 def _lift(have: cgroup.Layout, device: Path) -> None:
     if (root := have.v1.get("blkio")) is not None:
         with contextlib.suppress(OSError):
-            limit(root, device, 0)
+            limit(root, device, NO_LIMITS)
     for file in have.v2.glob("aferir-*/io.max") if have.v2 is not None else ():
         with contextlib.suppress(OSError):
-            limit_unified(file.parent, device, None)
+            limit_unified(file.parent, device, NO_LIMITS)
 
 
 def _devices(file: Path) -> list[Path]:

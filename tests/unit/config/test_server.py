@@ -55,11 +55,12 @@ def test_a_server_that_cannot_be_is_refused(table: dict[str, object], said: str)
     ("keys", "said"),
     [
         ({"disk_rate": "1 MB"}, "disk_rate"),
+        ({"disk_operations": 100}, "disk_operations"),
         ({"disk": "1 MiB"}, "disk"),
         ({"disk": "1 GiB", "kind": "vm"}, "disk"),
     ],
 )
-def test_a_disk_that_cannot_be_is_refused(keys: dict[str, str], said: str) -> None:
+def test_a_disk_that_cannot_be_is_refused(keys: dict[str, str | int], said: str) -> None:
     environment = {"name": "native", "kind": "native", **keys}
     with pytest.raises(UsageError, match=f"environment\\[1\\].{said}"):
         plan_of(document(environment=[environment]), HOST, all_programs(), kinds())
@@ -73,6 +74,7 @@ def test_programs_find_their_folder_on_the_environments_own_disk() -> None:
         memory_bytes=2**32,
         disk_bytes=64 * 2**20,
         disk_bps=10_000_000,
+        disk_operations=1000,
     )
     instance = Native().allocate(spec)
     try:

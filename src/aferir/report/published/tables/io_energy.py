@@ -141,8 +141,8 @@ def _slow_over_fast(idle: float) -> Finder:
 
 
 def _is_slow(cell: CellResult) -> bool:
-    """True if the environment has a disk of limited rate."""
-    return "disk_bps" in cell.specification
+    """True if the environment has a disk with a limit of its own."""
+    return bool({"disk_bps", "disk_operations"} & cell.specification.keys())
 
 
 def _system_share(*, limited: bool) -> Finder:
