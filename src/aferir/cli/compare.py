@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
     folders = _sides(options.runs, options.against)
     sides = [[open_run(folder) for folder in side] for side in folders]
     conditions = ([(run.plan, run.provenance) for run in side] for side in sides)
-    notes = (*_same_runs(sides), *other_conditions(*conditions))
+    notes = (*_same_runs(sides), *_unfinished(sides), *other_conditions(*conditions))
     names = [listing([str(run.folder) for run in side]) for side in sides]
     result = msgspec.structs.replace(
         compare(*([analyse(r.plan, r.records) for r in side] for side in sides), notes=notes),
@@ -104,6 +104,11 @@ def _same_runs(sides: Sequence[Sequence[Run]]) -> tuple[str, ...]:
             ours[identity] = run.folder
         known |= ours
     return tuple(notes)
+
+
+def _unfinished(sides: Sequence[Sequence[Run]]) -> tuple[str, ...]:
+    unfinished = [run.folder for side in sides for run in side if not run.complete]
+    return tuple(f"{folder} is unfinished: it counts as far as it is." for folder in unfinished)
 
 
 def _sides(runs: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:

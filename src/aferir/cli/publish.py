@@ -75,11 +75,11 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
 
     reference = installed("reference")
     if form == "html":
-        write_html(path, evaluation, provenance=run.provenance, reference=reference)
+        write_html(path, evaluation, provenance=run.reported_provenance, reference=reference)
     elif form == "markdown":
-        write_markdown(path, evaluation, provenance=run.provenance, reference=reference)
+        write_markdown(path, evaluation, provenance=run.reported_provenance, reference=reference)
     elif form == "json":
-        write_json(path, evaluation, provenance=run.provenance, reference=reference)
+        write_json(path, evaluation, provenance=run.reported_provenance, reference=reference)
     elif form == "samples":
         write_samples_csv(path, run.records)
     else:

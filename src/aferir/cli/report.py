@@ -58,7 +58,10 @@ def execute(options: argparse.Namespace) -> int:
         others = {name: path for name in _OTHERS if (path := getattr(options, name)) is not None}
         if options.json and place is None and options.parquet is None and not others:
             reference = installed("reference")
-            print(document(evaluation, provenance=run.provenance, reference=reference), end="")
+            print(
+                document(evaluation, provenance=run.reported_provenance, reference=reference),
+                end="",
+            )
             return 0
         written = write_all(run, evaluation, place)
         if options.parquet is not None:
@@ -92,7 +95,9 @@ def _write(name: str, path: Path, run: Run, evaluation: Evaluation) -> Path:
         "trace": lambda: write_trace(path, run),
         "crate": lambda: write_crate(path, run, evaluation, reference=reference),
         "latex": lambda: write_latex(path, evaluation),
-        "svg": lambda: write_svgs(path, evaluation, provenance=run.provenance, reference=reference),
+        "svg": lambda: write_svgs(
+            path, evaluation, provenance=run.reported_provenance, reference=reference
+        ),
     }
     with refusals(path, "written", remedy="name another file"):
         write[name]()

@@ -159,7 +159,9 @@ def _created(folder: Path) -> int:
 def report(folder: Path) -> str:
     """Report of a run as one page, evaluated now. Errors: UsageError where it is damaged."""
     run = open_run(folder)
-    return html(_evaluation(run), provenance=run.provenance, reference=installed("reference"))
+    return html(
+        _evaluation(run), provenance=run.reported_provenance, reference=installed("reference")
+    )
 
 
 def compared(first: Path, second: Path) -> RunComparison:

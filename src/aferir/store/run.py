@@ -15,7 +15,7 @@ from aferir.errors import AferirError, RefusedError, UsageError
 from aferir.linux.refusal import refused
 from aferir.model.plan import Parameter, Plan, plain_values, recorded_cells
 from aferir.model.provenance import Provenance
-from aferir.model.record import Record
+from aferir.model.record import Record, Warning
 from aferir.store.lines import decode_lines, refuse_strangers
 
 MANIFEST = "run.json"
@@ -27,6 +27,12 @@ COMPLETE = "complete.json"
 LOCK = "lock"
 FORMAT = 1
 _AS_OWNER = "read it as its owner or as root, or have the owner permit it: chmod -R a+rX"
+
+_UNFINISHED = Warning(
+    "unfinished",
+    "the run is unfinished: these are the repetitions so far",
+    "run the same command again: it goes on where it stopped",
+)
 
 _Value = TypeVar("_Value")
 
@@ -63,6 +69,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Plain values of each environment's specification by its name, also of fields that only its
     kind has, which `plan` does not keep.
     """
+
+    @property
+    def reported_provenance(self) -> Provenance:
+        """Provenance with a warning as long as the run is unfinished."""
+        if self.complete:
+            return self.provenance
+        warnings = (*self.provenance.warnings, _UNFINISHED)
+        return msgspec.structs.replace(self.provenance, warnings=warnings)
 
 
 class _AsWritten(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ def write_crate(
     path: Path, run: Run, evaluation: Evaluation, *, reference: Path | None = None
 ) -> None:
     """Write the zip file; `reference` is the folder of published results. Errors: OSError."""
-    report = html(evaluation, provenance=run.provenance, reference=reference).encode()
+    report = html(evaluation, provenance=run.reported_provenance, reference=reference).encode()
     contents = {
         name: (run.folder / name).read_bytes() for name in _FILES if (run.folder / name).is_file()
     }
