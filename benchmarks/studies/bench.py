@@ -1,7 +1,8 @@
 """Check every file of the five works for a server of theirs, and run every short form to its end.
 
-Runs are stored in `runs/studies` below the working folder. A short form that has a complete run
-there is reported from it, and an unfinished one goes on: a killed bench continues where it was.
+A step without a short form is run as it is. Runs are stored in `runs/studies` below the working
+folder. A file that has a complete run there is reported from it, and an unfinished run goes on: a
+killed bench continues where it was.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
 from benchmarks.parts import Part, run_parts
 from benchmarks.studies.outcome import figures_of, finished, incomplete
-from benchmarks.studies.steps import FOLDER, file_of, full, short
+from benchmarks.studies.steps import FOLDER, file_of, full, short, without_short
 
 HELP = "studies: every file of the five works checked for its server, every short form run"
 PEERS = ()
@@ -29,8 +30,8 @@ SERVER = "16,32GiB"
 """Processors and memory of the largest server that a file of the five works asks for."""
 NODES = 6
 _CHECK_S = 120.0
-_SHORT_S = 3600.0
-"""Time limit of one short form; its own limit in the file is below it."""
+_RUN_S = 4 * 3600.0
+"""Time limit of one file; its own limit in the file is below it."""
 _AFERIR = (sys.executable, "-m", "aferir")
 _HOST = """
 [[host]]
@@ -46,7 +47,8 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     parts: dict[str, Part] = {"hosts": _hosts}
     parts |= {f"check.{name}": partial(_check, name) for name in full()}
     if not options.quick:
-        parts |= {f"short.{name}": partial(_short, name) for name in short()}
+        parts |= {f"short.{name}": partial(_run, f"short.{name}", name) for name in short()}
+        parts |= {f"full.{name}": partial(_run, f"full.{name}", name) for name in without_short()}
     return run_parts("studies", parts, options, note)
 
 
@@ -92,28 +94,28 @@ def _all_or_nothing(name: str, done: process.Completed, *, n: int) -> Figure:
     )
 
 
-def _short(name: str, _options: BenchOptions, note: Note) -> Sequence[Figure]:
-    """Run one short form, or take its complete run; nothing of it may be left on the machine."""
+def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence[Figure]:
+    """Run one file, or take its complete run; nothing of it may be left on the machine."""
     done = finished(RUNS, name)
     if done is not None:
         note(f"{name} is done: {done.folder}", 0.0)
-        return figures_of(name, done)
+        return figures_of(figure, done)
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
     with own_state() as state:
         why = _run_to_its_end(words)
-        left = judge_leftovers(f"short.{name}.left_behind", leftovers(state), 1)
+        left = judge_leftovers(f"{figure}.left_behind", leftovers(state), 1)
     done = finished(RUNS, name)
     if done is None:
-        return [incomplete(name, why), left]
-    return [*figures_of(name, done), left]
+        return [incomplete(figure, why), left]
+    return [*figures_of(figure, done), left]
 
 
 def _run_to_its_end(words: Sequence[str]) -> str:
     """Run aferir in the clone, where the files find what they name; returns how it ended."""
     line = [*_AFERIR, *words]
     try:
-        done = process.run(line, timeout_s=_SHORT_S, directory=FOLDER.parent, check=False)
+        done = process.run(line, timeout_s=_RUN_S, directory=FOLDER.parent, check=False)
     except TimeoutExpired as error:
         return error.message
     return process.explain_exit(done)

@@ -1,4 +1,4 @@
-"""Reads what a run of a short form came to: from its folder, so that no run is needed twice."""
+"""Reads what a run of a study came to: from its folder, so that no run is needed twice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def finished(runs: Path, name: str) -> Run | None:
     return None
 
 
-def figures_of(name: str, run: Run) -> list[Figure]:
+def figures_of(figure: str, run: Run) -> list[Figure]:
     """Count the cells without a figure, and the repetitions; a note counts the cells left out.
 
     A cell that the machine cannot run is left out before the run starts, with its remedy: that is
@@ -36,7 +36,7 @@ def figures_of(name: str, run: Run) -> list[Figure]:
     spent_s = next((one.spent_s for one in reversed(run.provenance.segments) if one.spent_s), 0.0)
     return [
         Figure(
-            name=f"short.{name}.cells_without_figures",
+            name=f"{figure}.cells_without_figures",
             value=float(len(without)),
             unit="cells",
             n=len(able),
@@ -50,7 +50,7 @@ def figures_of(name: str, run: Run) -> list[Figure]:
             ),
         ),
         Figure(
-            name=f"short.{name}.repetitions",
+            name=f"{figure}.repetitions",
             value=float(len(good)),
             unit="repetitions",
             n=len(able),
@@ -59,10 +59,10 @@ def figures_of(name: str, run: Run) -> list[Figure]:
     ]
 
 
-def incomplete(name: str, why: str) -> Figure:
-    """Missed figure of a short form that left no complete run."""
+def incomplete(figure: str, why: str) -> Figure:
+    """Missed figure of a file that left no complete run."""
     return Figure(
-        name=f"short.{name}.cells_without_figures",
+        name=f"{figure}.cells_without_figures",
         value=None,
         unit="cells",
         n=0,

@@ -48,14 +48,24 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 """Files at the scale of each work's document, without their ending."""
 
 
+_IN_ANOTHER = ("colocation-step",)
+"""Steps whose short form is a workload of another short form."""
+
+
 def full() -> tuple[str, ...]:
     """Names of all files at the documents' scale."""
     return tuple(name for names in STEPS.values() for name in names)
 
 
 def short() -> tuple[str, ...]:
-    """Names of all short forms; a step without one takes minutes, and is not listed."""
+    """Names of all short forms."""
     return tuple(sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}.toml")))
+
+
+def without_short() -> tuple[str, ...]:
+    """Steps without a short form, as they take minutes, and two of them about an hour."""
+    have = {*_IN_ANOTHER, *(name.removesuffix(SUFFIX) for name in short())}
+    return tuple(name for name in full() if name not in have)
 
 
 def file_of(name: str) -> Path:

@@ -14,7 +14,7 @@ from aferir.model.record import Failure, Record, Sample
 from aferir.registry import all_programs, kinds
 from aferir.store import create_run
 from benchmarks.studies.outcome import figures_of, finished
-from benchmarks.studies.steps import STEPS, SUFFIX, file_of, full, short
+from benchmarks.studies.steps import STEPS, SUFFIX, file_of, full, short, without_short
 from tests.checkout import ROOT
 
 NAME = "vod-load-short"
@@ -29,6 +29,7 @@ def test_it_knows_every_file_and_short_form_of_the_guide() -> None:
         assert f"## {work}" in tables
     assert set(re.findall(rf"`([\w-]+{SUFFIX})`", tables)) == {*short()}
     assert all(file_of(name).is_file() for name in full())
+    assert not {f"{name}{SUFFIX}" for name in without_short()} & {*short()}
 
 
 def test_a_run_of_the_file_as_it_is_now_is_read_and_no_other(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_a_cell_that_failed_is_counted_and_one_left_out_is_not(tmp_path: Path) -
     write(tmp_path, content=content)
     found = finished(tmp_path, NAME)
     assert found is not None
-    missing, repetitions = figures_of(NAME, found)
+    missing, repetitions = figures_of(f"short.{NAME}", found)
     assert (missing.value, missing.n, missing.holds) == (1.0, 2, False)
     assert missing.note == "native/load/viewers=20: too slow; 1 cells left out"
     assert (repetitions.value, repetitions.note) == (1.0, "7 s")
