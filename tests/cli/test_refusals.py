@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,22 @@ def test_somebody_without_a_home_or_with_the_root_as_home(folder: Path) -> None:
     refused(done, "/.local/state/aferir/journal cannot be made", "AFERIR_STATE")
     done = shell(folder, "aferir list", user=NOBODY)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@as_root
+@pytest.mark.usefixtures("_readable")
+def test_containers_that_take_root_are_left_out_for_others_with_the_remedy(folder: Path) -> None:
+    (folder / "home").mkdir()
+    shutil.chown(folder / "home", NOBODY, NOBODY)
+    wanted = "--in native --in podman --in gvisor -n 3..3 --runs home/runs -- true"
+    done = shell(
+        folder, f"aferir measure {wanted}", user=NOBODY, variables={"HOME": str(folder / "home")}
+    )
+    assert done.returncode == 0, done.stderr
+    for name in ("podman", "gvisor"):
+        assert f"left out: environment {name}: " in done.stdout
+    assert "sudo aferir ..." in done.stdout
+    assert "kernel in user space" not in done.stdout, "nothing ran on one"
 
 
 @as_root

@@ -23,7 +23,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
     plan = session.plan
     return (
         *warnings_of(plan, session.ready),
-        *_kernels(plan),
+        *_kernels(plan, session.writer.records),
         *_skipped(session),
         *_given_up(session),
         *_own_group(session, facts),
@@ -35,11 +35,12 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
     )
 
 
-def _kernels(plan: Plan) -> tuple[Warning, ...]:
+def _kernels(plan: Plan, records: Sequence[Record]) -> tuple[Warning, ...]:
     """One warning for each user-space kernel, which names the environments that ran on it."""
     named: dict[str, list[str]] = {}
+    ran = {record.environment for record in records}
     for spec in plan.environments:
-        for doubt in of_user_kernel(spec):
+        for doubt in of_user_kernel(spec) if spec.name in ran else ():
             named.setdefault(f"{doubt.message}|{doubt.advice}", []).append(spec.name)
     return tuple(
         Warning("kernel-in-user-space", f"{', '.join(names)}: {message}", advice)

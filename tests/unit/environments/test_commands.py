@@ -1,4 +1,4 @@
-"""Configurations and command lines of containers and guests, as pure functions."""
+"""Configurations of containers and limits of native environments, as pure functions."""
 
 from __future__ import annotations
 
