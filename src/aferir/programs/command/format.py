@@ -30,6 +30,12 @@ def explain_file(header: bytes, machine: str | None = None) -> Refused | None:
     if header[:2] == b"#!":
         interpreter = header[2:].split(b"\n")[0].split()[:1]
         name = interpreter[0].decode("utf-8", "replace") if interpreter else ""
+        if header.split(b"\n")[0].endswith(b"\r"):
+            return Refused(
+                f"its lines end as in Windows, so that its interpreter's name, `{name}`, has a"
+                " carriage return at its end",
+                "sed -i 's/\\r$//' FILE",
+            )
         return Refused(
             f"it is a script of `{name}`, which is not in this environment",
             f"name the Debian package that has {name} as `packages`",

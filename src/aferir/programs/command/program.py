@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.errors import UsageError
 from aferir.image import recipe
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
@@ -127,7 +128,14 @@ def _taken_along(parameters: CommandParameters, program: str) -> tuple[list[str]
 
 
 def _own(program: str) -> str:
-    """The program's path if it is a file of no package; "" if it is looked up inside."""
+    """The program's path if it is a file of no package; "" if it is looked up inside.
+
+    Errors: UsageError if it is a folder.
+    """
+    if "/" in program and Path(program).is_dir():
+        raise UsageError(
+            f"`{program}` is a folder", remedy="name a program, as in ./folder/program"
+        )
     if "/" in program:
         return program if Path(program).exists() and not lookup.made_of(program).packaged else ""
     made = lookup.made_of(program)

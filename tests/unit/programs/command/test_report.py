@@ -135,4 +135,8 @@ def test_programs_of_other_machines_are_named() -> None:
     own = explain_file(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x3e\x00", "x86_64")
     assert own is not None
     assert "loader" in own.message
+    windows = explain_file(b"#!/bin/sh\r\necho\r\n")
+    assert windows is not None
+    assert "carriage return" in windows.message
+    assert "sed -i" in windows.remedy
     assert explain_file(b"") is None

@@ -52,6 +52,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_a_folder_is_no_program_and_is_not_packed(cache: Path) -> None:
+    (cache / "src").mkdir()
+    for folder in ("./src", "/usr"):
+        with pytest.raises(UsageError, match="is a folder"):
+            COMMAND.command(parameters(command=folder))
+
+
 def parameters(**table: object) -> CommandParameters:
     values, wrong = convert(CommandParameters, table)
     assert values is not None, wrong
