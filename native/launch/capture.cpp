@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -65,6 +66,9 @@ std::string base64(std::string_view data) {
 }
 
 std::string end_of_file(const std::string& path, std::size_t keep_bytes) {
+    if (!std::filesystem::is_regular_file(path)) {  // a pipe without a writer is waited for in vain
+        throw std::system_error(ENOENT, std::generic_category(), path);
+    }
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
     if (size < 0) {

@@ -125,6 +125,12 @@ TEST(Launch, Base64IsThatOfTheStandard) {  // RFC 4648, chapter 10
     EXPECT_EQ(base64("\xff\xfe"), "//4=");
 }
 
+TEST(Launch, AReportThatIsNoFileIsNotThere) {
+    const std::string report = report_of(
+        {"--report", "pipe", "--report", "folder", "--", "sh", "-c", "mkfifo pipe; mkdir folder"});
+    expect_in(report, R"("reports":{"pipe":null,"folder":null})");
+}
+
 TEST(Launch, TellsWhatItPrintedAndHowItEnded) {
     const std::string report = report_of({"--", "sh", "-c", "echo out; echo err >&2; exit 3"});
     expect_in(report, R"("exit_code":3)");

@@ -101,7 +101,10 @@ def read(stdout: str) -> tuple[Sample | Warning, ...]:
         report = msgspec.json.decode(line, type=Report)
         usage = msgspec.json.decode(line, type=dict[str, object])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise ProgramError(f"the launcher printed no readable report: {error}") from None
+        raise ProgramError(
+            f"the launcher of the program did not live to report ({error})",
+            remedy="see whether the program kills others than its own processes",
+        ) from None
     expected = report.echo or Expected()
     _went_well(report, expected)
     verified = _verified(report, expected)
@@ -162,6 +165,8 @@ def _not_executed(report: Report, expected: Expected) -> ProgramError:
         remedy = f"chmod +x {name}"
         return ProgramError(f"the program `{name}` may not be executed", remedy=remedy)
     header = base64.b64decode(report.header)
+    if report.errno == errno.ENOEXEC and not header:
+        return ProgramError(f"the program `{name}` is empty", remedy="see whether it was built")
     if wrong := explain_file(header):
         return ProgramError(
             f"the program `{name}` cannot run here: {wrong.message}", remedy=wrong.remedy

@@ -104,6 +104,7 @@ NOT_RUN: dict[str, object] = {"stage": "execute", "duration_s": None, "exit_code
         ({**NOT_RUN, "errno": 2}, "no program `sort`", 'packages = ["coreutils"]'),
         ({**NOT_RUN, "errno": 8, "path": text("./it"), "header": text("text")},
          "neither a program of this system nor a script", "#!/bin/sh"),
+        ({**NOT_RUN, "errno": 8, "path": text("./it")}, "`./it` is empty", "built"),
         ({**NOT_RUN, "errno": 2, "path": text("./it"), "header": text("#!/usr/bin/perl -w\n")},
          "script of `/usr/bin/perl`", "packages"),
         ({"exit_code": 127,
@@ -123,7 +124,7 @@ def test_each_way_of_going_wrong_is_told_apart(
 
 def test_what_is_no_report_is_told() -> None:
     for stdout in ("", "no", '{"program": 1}', "\x00" * 100):
-        with pytest.raises(ProgramError, match="no readable report"):
+        with pytest.raises(ProgramError, match="did not live to report"):
             read(stdout)
 
 
