@@ -61,6 +61,14 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
     step_to: Annotated[float, number("share from half of the time on; 0: no step", 0.0, 1.5)] = 0.0
     rate: Annotated[float, number("the highest rate; 0: find it first", 0.0, 1e6, unit="1/s")] = 0.0
     batch: Annotated[str, told("batch program", words=tuple(BATCH))] = "xz"
+    command: Annotated[
+        str,
+        text(
+            "shell command of one piece of batch work, instead of `batch`; each thread repeats it",
+            "parsecmgmt -a run -p ferret -i simsmall",
+            unset="none",
+        ),
+    ] = ""
     threads: Annotated[int, whole("of the batch program", 1, 256)] = 4
     sla: Annotated[
         Sla,
@@ -106,11 +114,13 @@ class Colocation(Program[ColocationParameters]):
         """The command line. Errors: MissingError if service or load generator are missing."""
         kernel_path("request-clients")
         _need(parameters.service)
-        need_batch(parameters.batch)
+        batch = parameters.batch
+        if not parameters.command:
+            need_batch(batch)
         run = ("-m", "aferir", "colocate", "measure", parameters.service, "--json")
         line = (*run, "--parameters", document(parameters))
-        batch = parameters.batch
-        files = (kernel_path("request-clients"), *(() if BATCH[batch] else (kernel_path(batch),)))
+        ours = not parameters.command and not BATCH[batch]
+        files = (kernel_path("request-clients"), *((kernel_path(batch),) if ours else ()))
         there = Command(Path("/bin/sh"), ("-c", _THERE, "sh", *line), files=files)
         return Command(Path(sys.executable), line, there=there)
 

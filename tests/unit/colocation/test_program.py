@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import shlex
 from pathlib import Path
 
 import pytest
 
 from aferir.colocation.program import BATCH, COLOCATION, need_batch
 from aferir.colocation.trials.memcached import value_bytes
-from aferir.colocation.trials.programs import PROGRAMS
+from aferir.colocation.trials.programs import PROGRAMS, loop
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
 from tests.unit.programs.taking import command_of, wrong_with
@@ -27,6 +28,19 @@ def test_services_and_batch_programs_are_chosen_by_name() -> None:
     assert wrong_with(COLOCATION, {"text_bytes": 1000})
     with pytest.raises(UsageError, match="no batch program"):
         need_batch("pov")
+
+
+def test_any_command_is_batch_work_instead_of_a_named_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packages, "missing", lambda _: [])
+    line = command_of(COLOCATION, {"batch": "npb-cg", "command": "parsecmgmt -p 'a b'"})
+    assert "parsecmgmt -p 'a b'" in line.arguments[-1]
+    assert line.there is not None
+    assert [path.name for path in line.there.files] == ["request-clients"]
+    with pytest.raises(UsageError, match="no batch program"):
+        loop("pov", Path(), 1)
+    assert shlex.quote("a; b 'c'") in loop("pov", Path(), 1, "a; b 'c'")[2]
 
 
 def test_what_is_not_installed_is_said_with_its_remedy(

@@ -31,6 +31,8 @@ class Batch(msgspec.Struct, frozen=True):
 
     program: str
     threads: int
+    command: str = ""
+    """Shell command of one piece of work, instead of the program's; empty: the program's."""
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +158,7 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
     command += [word for name in service.java for word in ("--java", name)]
     command += [*setup.options, "--log", str(decisions), "--"]
     child = process.start(
-        [*command, *programs.loop(batch.program, folder, batch.threads)],
+        [*command, *programs.loop(batch.program, folder, batch.threads, batch.command)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from aferir.colocation import attributes
+from aferir.colocation import admission, attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Schedule
 from aferir.colocation.trials.service import LOOPBACK, Running
@@ -175,6 +175,7 @@ def start_first(words: list[str]) -> subprocess.Popen[str]:
     Errors: ProgramError if the kernel refuses its reservation.
     """
     child = _start(words)
+    admission.sound_bandwidth()  # an account below 0 admits nobody
     try:
         attributes.write(child.pid, _FIRST)
     except OSError as error:

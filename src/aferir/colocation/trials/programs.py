@@ -32,13 +32,17 @@ k=1; while [ $k -lt {threads} ]; do work & k=$((k+1)); done; work
 """One shell loop per thread, which appends a dot for each completed piece."""
 
 
-def loop(name: str, folder: Path, threads: int) -> tuple[str, ...]:
+def loop(name: str, folder: Path, threads: int, command: str = "") -> tuple[str, ...]:
     """A command that works until it is ended; `finished` counts its completed pieces.
 
-    Errors: UsageError if there is no such program, MissingError if it is not installed.
+    `command`: shell command of a piece, instead of the named program. The loop ends where a piece
+    fails. Errors: UsageError if there is no such program, MissingError if it is not installed.
     """
-    need_batch(name)
-    piece = PROGRAMS[name](folder)
+    if command:
+        piece = f"sh -c {shlex.quote(command)}"
+    else:
+        need_batch(name)
+        piece = PROGRAMS[name](folder)
     done = shlex.quote(str(folder / "done"))
     return ("sh", "-c", _LOOP.format(piece=piece, done=done, threads=threads))
 

@@ -52,7 +52,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Errors: UsageError if an arm or the batch program does not exist, MissingError."""
-        need_batch(self.batch.program)
+        if not self.batch.command:
+            need_batch(self.batch.program)
         for arm in self.arms:
             if arm not in POLICIES:
                 raise UsageError(

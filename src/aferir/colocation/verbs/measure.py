@@ -4,6 +4,7 @@ First finds the highest load at which the service alone meets its level. Needs r
 
 examples:
   aferir colocate measure nginx --load 0.5 --batch xz --threads 4
+  aferir colocate measure nginx --command 'parsecmgmt -a run -p ferret -i simsmall'
   aferir colocate measure nginx --arms alone,default,fifo,aferir --measured 10
 """
 
@@ -79,7 +80,7 @@ def _cell(chosen: ColocationParameters) -> Cell:
 
     return Cell(
         load=chosen.load,
-        batch=Batch(chosen.batch, chosen.threads),
+        batch=Batch(chosen.batch, chosen.threads, chosen.command),
         sla=chosen.sla,
         arms=chosen.arms or tuple(POLICIES),
         times=Times(chosen.warm_up, chosen.measured),
