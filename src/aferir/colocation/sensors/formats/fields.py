@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -47,7 +47,7 @@ _GRPC_CODES = (
     "grpc_status_number",
     "rpc.grpc.status_code",
 )
-_METHOD_TYPE = "grpc.method_type"
+_METHOD_TYPES = ("grpc.method_type",)
 _STREAM_TYPES = (
     "content_type",
     "sent_http_content_type",
@@ -58,6 +58,15 @@ _MAY_BE_ANOTHER = ("code", "status")
 """Fields that may hold a program's own code: a value below 100 is no HTTP status."""
 _STATUSES = range(-1, 1000)
 _decode = msgspec.json.Decoder().decode
+
+
+class _Names(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths of fields that an object with certain keys may have, by what they say."""
+
+    statuses: tuple[str, ...]
+    codes: tuple[str, ...]
+    methods: tuple[str, ...]
+    streams: tuple[str, ...]
 
 
 def parser(field: str, unit: str | None = None) -> Parser:
@@ -91,14 +100,15 @@ def decoded(line: bytes) -> dict[str, Any] | None:
 
 def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
     """Classify a line's object by its status, content type, gRPC's code and time."""
-    by_code = by_status(_status(document, field))
+    names = _names(tuple(document), field)
+    by_code = by_status(_status(document, names.statuses))
     if by_code is not None:
         return by_code
-    if any(grpc.by_code(look_up(document, name)) for name in _GRPC_CODES):
+    if any(grpc.by_code(look_up(document, name)) for name in names.codes):
         return FAILED
-    if grpc.is_stream(look_up(document, _METHOD_TYPE)):
+    if any(grpc.is_stream(look_up(document, name)) for name in names.methods):
         return ASIDE
-    if any("text/event-stream" in str(look_up(document, name)) for name in _STREAM_TYPES):
+    if any("text/event-stream" in str(look_up(document, name)) for name in names.streams):
         return ASIDE
     return time_of(look_up(document, field), scale)
 
@@ -140,9 +150,8 @@ def look_up(document: Mapping[str, Any], path: str) -> object:
     return None if keys else found
 
 
-def _status(document: Mapping[str, Any], field: str) -> int | None:
-    """HTTP status of the object that holds the time (`httpRequest.latency`), or of the document."""
-    for name in _statuses(field):
+def _status(document: Mapping[str, Any], names: Iterable[str]) -> int | None:
+    for name in names:
         value = look_up(document, name)
         if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 5:
             value = int(value)
@@ -152,7 +161,27 @@ def _status(document: Mapping[str, Any], field: str) -> int | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _statuses(field: str) -> tuple[str, ...]:
-    """Names under which a status is looked for, beside the field first."""
+def _names(keys: tuple[str, ...], field: str) -> _Names:
+    """Select the names to look up in an object with these keys.
+
+    The lines of a log have few sets of keys, and most names are in none of them. HTTP's status is
+    that of the object that holds the time (`httpRequest.latency`), or of the document.
+    """
     beside = field.rpartition(".")[0]
-    return (*(f"{beside}.{name}" for name in _STATUS if beside), *_STATUS)
+    statuses = (*(f"{beside}.{name}" for name in _STATUS if beside), *_STATUS)
+
+    def possible(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in names if any(map(keys.__contains__, _beginnings(name))))
+
+    return _Names(
+        statuses=possible(statuses),
+        codes=possible(_GRPC_CODES),
+        methods=possible(_METHOD_TYPES),
+        streams=possible(_STREAM_TYPES),
+    )
+
+
+def _beginnings(path: str) -> Iterator[str]:
+    """The keys with which a path may begin in an object, as keys may hold dots."""
+    parts = path.split(".")
+    return (".".join(parts[:many]) for many in range(1, len(parts) + 1))
