@@ -82,15 +82,16 @@ def remember(wanted: Wanted, place: str) -> None:
         journal.write_durably(path, msgspec.json.encode(Used(wanted=wanted, place=place)))
 
 
-def sweep(make: Callable[[Wanted], Provider]) -> Swept:
-    """Release all instances of this owner without a journal entry, in all clouds used."""
+def sweep(search: Callable[[Used], Swept]) -> Swept:
+    """Release all instances of this owner without a journal entry, in all clouds used.
+
+    `search` does so in one cloud. Errors of it: AferirError.
+    """
     removed: list[str] = []
     problems: list[str] = []
     for path, used in _used():
         try:
-            cloud = make(used.wanted)
-            check_place(cloud, used.place)
-            done = sweep_cloud(cloud)
+            done = search(used)
         except AferirError as error:
             remedy = f"; {error.remedy}" if error.remedy else ""
             problems.append(

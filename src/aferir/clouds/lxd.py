@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import msgspec
 
+from aferir.clouds import known
 from aferir.clouds.base import Phase, Server, Template, await_service
 from aferir.clouds.lxd_api import OPERATION_LIMIT_S, NotThereError, ask, do
 from aferir.errors import AferirError, ProgramError
@@ -31,6 +32,11 @@ PROVIDER = "lxd"
 KIND = "lxd"
 """Kind of the journal entries."""
 TAG = "user.aferir"
+"""Setting with the ID of an instance's journal entry."""
+OWNER_TAG = "user.aferir.owner"
+"""Setting with the owner of an instance, see `known.owner`."""
+PREFIX = "aferir-"
+"""Beginning of an instance's name; its journal entry's ID follows."""
 USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
 _OURS = "ours"
 """Detail of a journal entry: the server was started by aferir."""
@@ -175,6 +181,7 @@ class LxdCloud:
             "profiles": [place.profile] if place.profile else [],
             "config": {
                 TAG: entry.id,
+                OWNER_TAG: known.owner(),
                 "security.privileged": "true",
                 "raw.lxc": f"lxc.net.0.ipv4.address = {address}/24",
             },
@@ -187,7 +194,7 @@ class LxdCloud:
 
 def name_of(entry: Entry) -> str:
     """Name of the instance that an entry announces."""
-    return f"aferir-{entry.id}"
+    return f"{PREFIX}{entry.id}"
 
 
 def check(path: Path) -> list[Finding]:
@@ -222,12 +229,17 @@ def give_back(entry: Entry) -> None:
             cgroup.remove(group, have)
         journal.erase(entry)
         return
+    end(path, name)
+    journal.erase(entry)
+
+
+def end(path: Path, name: str) -> None:
+    """Stop an instance and delete it, if it exists. Errors: ProgramError, OSError."""
     with contextlib.suppress(NotThereError):
         # An instance that could not start is busy with its stop for a while.
         wait.until_it_works(
             lambda: _delete(path, name), ProgramError, wait.after(_BUSY_LIMIT_S), period_s=0.1
         )
-    journal.erase(entry)
 
 
 def _delete(path: Path, name: str) -> None:

@@ -9,7 +9,7 @@ import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
-from aferir.clouds import lxd, lxd_api
+from aferir.clouds import known, lxd, lxd_api
 from aferir.clouds.base import Server, Template
 from aferir.errors import AferirError, MissingError, ProgramError, UsageError
 from aferir.model.cloud import Wanted
@@ -47,7 +47,9 @@ class NamedLxd:
     def create(self) -> Server:
         """Like `LxdCloud.create`. Errors: also UsageError if the server lacks what is wanted."""
         with self._told():
-            return self._cloud().create()
+            cloud = self._cloud()
+            known.remember(self._wanted, str(self._socket))
+            return cloud.create()
 
     def delete(self, name: str) -> float:
         """Stop the instance at once and delete it."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.clouds import known, removal
+from aferir.clouds import known, lxd_tagged, removal
 from aferir.clouds.base import Cloud
-from aferir.clouds.lxd_named import NamedLxd
+from aferir.clouds.lxd_named import NamedLxd, usual_socket
 from aferir.clouds.provider import Provider
 from aferir.clouds.remote import RemoteCloud, made_of, wanted_of
 from aferir.errors import MissingError, UsageError
@@ -105,13 +105,22 @@ def sweep(file: Path | None, *, of_others: bool = False) -> known.Swept:
     if file is None:
         if of_others:
             raise UsageError("--of-others says nothing of which cloud", remedy="add --cloud FILE")
-        return known.sweep(provider)
+        return known.sweep(search)
     wanted = read_wanted(file)
     if wanted.provider == "lxd":
-        raise UsageError(
-            f"{file}: instances of LXD are found by the journal", remedy="leave it out"
-        )
-    asked, used = known.sweep_cloud(provider(wanted), of_others=of_others), known.sweep(provider)
+        asked = lxd_tagged.sweep(usual_socket(), of_others=of_others)
+    else:
+        asked = known.sweep_cloud(provider(wanted), of_others=of_others)
+    used = known.sweep(search)
     return known.Swept(
         asked.removed + used.removed, asked.problems + used.problems, asked.of_others
     )
+
+
+def search(used: known.Used) -> known.Swept:
+    """Release instances of this owner without a journal entry in one cloud. Errors: AferirError."""
+    if used.wanted.provider == "lxd":
+        return lxd_tagged.sweep(Path(used.place))
+    cloud = provider(used.wanted)
+    known.check_place(cloud, used.place)
+    return known.sweep_cloud(cloud)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from aferir.cluster import ovf
+from aferir.cluster import ovf, pieces
 from aferir.cluster.ovf import Package
 from aferir.errors import UsageError
 
@@ -70,6 +70,8 @@ def unpack(source: Path, folder: Path) -> Package:
         check_manifest((folder / manifests[0]).read_bytes(), digests, manifests[0])
     elif package.properties:
         raise UsageError(f"{source} has lost its manifest (.mf)")
+    for file in package.files:
+        pieces.join(file, folder)
     return package
 
 
@@ -146,10 +148,9 @@ def _copy(stream: IO[bytes], copy: IO[bytes], size: int, name: str) -> dict[str,
 
 def _check_references(package: Package, folder: Path, names: Sequence[str]) -> None:
     for file in package.files:
-        if file.href not in names:
-            raise UsageError(f"the package was truncated: {file.href} is missing")
-        size = (folder / file.href).stat().st_size
-        if file.size not in (-1, size):
+        parts = pieces.names(file, names)
+        size = sum((folder / name).stat().st_size for name in parts)
+        if file.size not in (-1, size) and not file.is_compressed:  # some tell the size unpacked
             raise UsageError(f"{file.href} has {size} bytes instead of {file.size}")
     known = {file.id for file in package.files}
     for disk in package.disks:

@@ -36,6 +36,10 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     href: str
     size: int
+    is_compressed: bool = False
+    """Whether it is compressed by gzip."""
+    chunk_bytes: int = 0
+    """Size of its pieces, `HREF.000000000` and so on; 0: it is in one piece (DSP0243, 7.1)."""
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +155,10 @@ def read(text: bytes) -> Package:
     except (ET.ParseError, ValueError, LookupError) as error:
         raise UsageError(f"the package's descriptor is no XML: {error}") from None
     if root.tag != _o("Envelope"):
-        raise UsageError(f"the package's descriptor is no OVF 1 envelope, but `{root.tag}`")
+        raise UsageError(
+            f"the package's descriptor is no OVF 1 envelope, but `{root.tag}`",
+            remedy="convert an older one with VMware's ovftool: ovftool OLD.ovf NEW.ova",
+        )
     try:
         return _package(root)
     except AferirError:
@@ -167,6 +174,8 @@ def _package(root: ET.Element) -> Package:
                 id=_a(e, "id"),
                 href=_href(e),
                 size=int(e.get(_o("size"), "-1")),
+                is_compressed=_is_compressed(e),
+                chunk_bytes=_chunk_bytes(e),
             )
             for e in root.iterfind(f"{_o('References')}/{_o('File')}")
         ),
@@ -218,14 +227,24 @@ def _is_chosen(item: ET.Element, default: str) -> bool:
 
 def _href(element: ET.Element) -> str:
     """Name of a file, with percent-encoded characters (`%20`, `%5B`) decoded."""
-    for attribute, kind in (("compression", "compressed"), ("chunkSize", "in pieces")):
-        value = element.get(_o(attribute), "")
-        if value not in ("", "identity"):
-            raise UsageError(
-                f"{_a(element, 'href')} is {kind} ({attribute} `{value}`)",
-                remedy="make the package without: ovftool --compress=0, or unpack the disk",
-            )
     return unquote(_a(element, "href")).removeprefix("./")
+
+
+def _is_compressed(element: ET.Element) -> bool:
+    compression = element.get(_o("compression"), "")
+    if compression not in ("", "identity", "gzip"):
+        raise UsageError(
+            f"{_a(element, 'href')} is compressed by `{compression}`, and only gzip is known",
+            remedy="make the package without: ovftool --compress=0",
+        )
+    return compression == "gzip"
+
+
+def _chunk_bytes(element: ET.Element) -> int:
+    size = int(element.get(_o("chunkSize"), "0"))
+    if size < 0:
+        raise ValueError(f"{_a(element, 'href')} has pieces of {size} bytes")
+    return size
 
 
 def unit(text: str) -> int:

@@ -73,7 +73,7 @@ def test_credentials_that_lead_elsewhere_erase_no_entry(
     (problem,) = registry.clean([entry])
     assert "us-east-1" in problem
     assert journal.read(entry.id) is not None
-    (swept,) = known.sweep(providers.provider).problems
+    (swept,) = known.sweep(providers.search).problems
     assert "us-east-1" in swept
     monkeypatch.delenv("AWS_REGION")
     assert registry.clean([entry]) == []

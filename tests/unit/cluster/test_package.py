@@ -282,13 +282,6 @@ def test_a_package_with_brackets_and_blanks_in_its_names_is_read() -> None:
         unpack(repacked({**changes, name: b"a risk"}))
 
 
-def test_a_disk_that_is_compressed_or_in_pieces_is_refused_as_that() -> None:
-    for attribute, why in (('compression="gzip"', "compressed"), ('chunkSize="9"', "in pieces")):
-        told = FOREIGN.replace(b"<File ", f"<File ovf:{attribute} ".encode())
-        with pytest.raises(UsageError, match=why):
-            unpack(repacked({"lab.ovf": told, "lab.mf": None}))
-
-
 def test_of_several_sizes_the_default_one_is_made() -> None:
     told = FOREIGN.replace(
         b"<VirtualSystem ",

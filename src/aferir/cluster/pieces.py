@@ -1,0 +1,62 @@
+"""Files of a package that are in pieces or compressed (DMTF DSP0243 1.1.0, 7.1)."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+
+from aferir.cluster.ovf import File
+from aferir.errors import UsageError
+
+_COPIED = 1 << 20
+
+
+def names(file: File, present: Collection[str]) -> list[str]:
+    """Names of a file's pieces in their order; of a file in one piece, its own.
+
+    Pieces are numbered by nine digits from 0 on; their total size tells whether the last ones are
+    missing. Errors: UsageError if the first one is.
+    """
+    if not file.chunk_bytes:
+        found = [file.href] if file.href in present else []
+    else:
+        found = []
+        while (name := f"{file.href}.{len(found):09}") in present:
+            found.append(name)
+    if file.chunk_bytes and file.href in present:
+        raise UsageError(f"the package holds {file.href} whole and in pieces")
+    if not found:
+        raise UsageError(f"the package was truncated: {file.href} is missing")
+    return found
+
+
+def join(file: File, folder: Path) -> None:
+    """Replace a file's pieces by the whole file, decompressed, under its own name.
+
+    Errors: UsageError if it is no gzip; OSError.
+    """
+    whole = folder / file.href
+    if file.chunk_bytes:
+        parts = [folder / name for name in names(file, {one.name for one in folder.iterdir()})]
+        with whole.open("xb") as target:
+            for part in parts:
+                with part.open("rb") as source:
+                    shutil.copyfileobj(source, target, _COPIED)
+                part.unlink()
+    if file.is_compressed:
+        _decompress(whole)
+
+
+def _decompress(path: Path) -> None:
+    """Replace a file by what its gzip holds."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as target:
+        try:
+            with gzip.open(path) as source:
+                shutil.copyfileobj(source, target, _COPIED)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise UsageError(f"{path.name} is no gzip: {error}") from None
+    Path(target.name).replace(path)
