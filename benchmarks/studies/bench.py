@@ -59,7 +59,7 @@ def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
         hosts = _write_hosts(Path(folder))
         words = ["hosts", "check", str(hosts)]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
-    return [_all_or_nothing("hosts.reached", done, n=NODES)]
+    return [_all_or_nothing("hosts.reached", "hosts", NODES, done)]
 
 
 def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
@@ -69,7 +69,7 @@ def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         words += ["--hosts", str(_write_hosts(Path(folder)))]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
-    return [_all_or_nothing(f"check.{name}", done, n=1)]
+    return [_all_or_nothing(f"check.{name}", "files", 1, done)]
 
 
 def _write_hosts(folder: Path) -> Path:
@@ -79,18 +79,17 @@ def _write_hosts(folder: Path) -> Path:
     return path
 
 
-def _all_or_nothing(name: str, done: process.Completed, *, n: int) -> Figure:
+def _all_or_nothing(name: str, unit: str, n: int, done: process.Completed) -> Figure:
     """Figure that is `n` where the command succeeded, and 0 with its last lines where it failed."""
     ok = done.exit_code == 0
-    said = done.stdout.strip().splitlines()[:1] if ok else [process.explain_exit(done)]
     return Figure(
         name=name,
         value=float(n if ok else 0),
-        unit="files" if n == 1 else "hosts",
+        unit=unit,
         n=n,
         target=f"== {n}",
         holds=ok,
-        note=said[0].rpartition("/")[2] if n == 1 and said else "",
+        note="" if ok else process.explain_exit(done),
     )
 
 
