@@ -1,4 +1,4 @@
-"""Curves of a run that cross: of two environments, or of two levels of one factor."""
+"""Curves over sizes that cross: of two environments, or of two levels of one factor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from aferir.model.plan import Parameter
 from aferir.report.model import Curve, CurveFamily, Evaluation
 from aferir.statistics.crossing import Band, Crossing, crossings
 
+_SIZE = "B"
+"""Unit of the places that are compared, e.g. sizes of messages: along time or along the number of a
+query each curve has its own noise, and would cross every other.
+"""
 _FEWEST_PLACES = 3
 """Fewest places of a curve: with two, a table shows all there is."""
 
@@ -56,7 +60,9 @@ def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
     found: dict[tuple[str, ...], list[_Place]] = {}
     for family in evaluation.curves:
         cell = cells.get(family.title)
-        if cell is None or family.categories or family.kind != "curve" or not family.pooled:
+        if cell is None or family.along_unit != _SIZE:
+            continue
+        if family.categories or family.kind != "curve" or not family.pooled:
             continue
         for curve in family.curves:
             if len(curve.points) >= _FEWEST_PLACES:

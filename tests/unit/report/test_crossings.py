@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from aferir.model.record import Series
 from aferir.report.analyse import analyse
 from aferir.report.blocks import Subject, Table
@@ -57,6 +59,16 @@ def test_words_for_places_are_not_compared() -> None:
     made = plan(levels=(1, 2))
     by_word = [latency(*v, at=("a", "b", "c")) for v in (FLAT, RISING)]
     records = [record(cell, 0, 1.0, one) for cell, one in zip(made.cells, by_word, strict=True)]
+    assert crossed(analyse(made, records)) == ()
+
+
+def test_curves_over_time_are_not_compared() -> None:
+    made = plan(levels=(1, 2))
+    over_time = [
+        msgspec.structs.replace(latency(*values), along="time_s", along_unit="s")
+        for values in (FLAT, RISING)
+    ]
+    records = [record(cell, 0, 1.0, one) for cell, one in zip(made.cells, over_time, strict=True)]
     assert crossed(analyse(made, records)) == ()
 
 

@@ -21,9 +21,9 @@ def section(subject: Subject) -> Section | None:
         title="Where curves cross",
         blocks=(
             Paragraph(
-                "Curves that differ in one thing alone, against the first environment or the first "
-                "level of that factor. Between the two places the quartiles of both overlap, or "
-                "nothing was measured.",
+                "Curves over sizes that differ in one thing alone, against the first environment "
+                "or the first level of that factor. Between the two places the quartiles of both "
+                "overlap, or nothing was measured.",
                 quiet=True,
             ),
             Table(_HEADER, rows),
