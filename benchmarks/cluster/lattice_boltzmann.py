@@ -1,24 +1,28 @@
 """Compute known permeabilities, and compare the speed with the RRZE's kernels on one geometry.
 
 The peer is RRZE-HPC/lbm-benchmark-kernels, its kernel `list-aa-pv-soa` in double precision; `--peer
-lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours and the peer's run alternately, so
-that the noise of the machine affects both alike, and each round gives one ratio.
+lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours, ours with one time step in a pass
+over the memory, which is what the peer does, and the peer's run in turns, so that the noise of the
+machine affects all alike, and each round gives one ratio. All have to have the same fluid cells.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from aferir.errors import AferirError, ProgramError
 from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
 from aferir.programs.base import read_parameters
-from aferir.programs.lattice_boltzmann import LATTICE_BOLTZMANN
+from aferir.programs.kernels import positive, read_figures
+from aferir.programs.lattice_boltzmann import LATTICE_BOLTZMANN, PROGRAM
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import paired_ratio
@@ -65,12 +69,23 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
     return found
 
 
-def read_peer(stdout: str) -> float:
-    """Parse the peer's speed in million updates a second. Errors: ProgramError."""
+class Speed(msgspec.Struct, frozen=True):
+    """One run."""
+
+    mflups: float
+    """Million updates of fluid cells a second."""
+    fluid_cells: int
+    roofline_fraction: float = 0.0
+    """Share of the measured bandwidth that the traffic of the blocked steps takes; 0: a peer's."""
+
+
+def read_peer(stdout: str) -> Speed:
+    """Parse what the peer printed. Errors: ProgramError."""
     found = re.search(r"^P: +([0-9.]+) MFLUP/s .* kernel: (\S+) .* dp$", stdout, re.MULTILINE)
-    if found is None or found[2] != _KERNEL or float(found[1]) <= 0:
+    cells = re.search(r"^# +fluid cells: +\t?([0-9]+) *$", stdout, re.MULTILINE)
+    if found is None or cells is None or found[2] != _KERNEL or float(found[1]) <= 0:
         raise ProgramError(f"the peer printed no figure of {_KERNEL}: {stdout[-200:]!r}")
-    return float(found[1])
+    return Speed(float(found[1]), int(cells[1]))
 
 
 def _permeability(name: str) -> Figure:
@@ -91,8 +106,6 @@ def _permeability(name: str) -> Figure:
 
 
 def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figure]:
-    ours: list[dict[str, float]] = []
-    theirs: list[float] = []
     peer_geometry, parameters = _BESIDE[name]
     run = {
         **parameters,
@@ -101,36 +114,74 @@ def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figu
         "steps": _STEPS,
         "roofline": True,
     }
+    contenders: dict[str, Callable[[], Speed]] = {
+        "": lambda: _run_timed(run),
+        ".one_step_a_pass": lambda: _run_timed({**run, "block_steps": 1}),
+    }
+    if peer is not None:
+        contenders[PEERS[0]] = lambda: run_peer(peer, peer_geometry, threads)
+    found: dict[str, list[Speed]] = {contender: [] for contender in contenders}
     try:
         for k in range(rounds):
-            # The second program finds a warmer machine, so the order alternates.
-            for mine in (True, False) if k % 2 else (False, True):
-                if mine:
-                    ours.append(_run_ours(run))
-                elif peer is not None:
-                    theirs.append(run_peer(peer, peer_geometry, threads))
+            # The later program finds a warmer machine, so each begins in its turn.
+            order = list(contenders)
+            for contender in order[k % len(order) :] + order[: k % len(order)]:
+                found[contender].append(contenders[contender]())
     except AferirError as error:
         return [_failed(f"lbm.{name}.{threads}.throughput", error.message)]
+    return judge(f"lbm.{name}.{threads}", found)
+
+
+def judge(case: str, found: Mapping[str, Sequence[Speed]]) -> list[Figure]:
+    """Figures of ours (""), of ours by one step a pass, and of the peer, if it ran."""
+    theirs = found.get(PEERS[0], ())
+    figures = []
+    for arm in ("", ".one_step_a_pass"):
+        speeds = found[arm]
+        shares = [speed.roofline_fraction for speed in speeds]
+        figures += [
+            _throughput(
+                f"{case}{arm}.throughput",
+                [speed.mflups for speed in speeds],
+                [speed.mflups for speed in theirs],
+            ),
+            Figure(
+                name=f"{case}{arm}.roofline_fraction",
+                value=median(shares),
+                unit="1",
+                n=len(shares),
+                interval=_interval(shares),
+                target="<= 1",
+                holds=median(shares) <= 1,
+                note="traffic of the blocked steps over the bandwidth measured right after",
+            ),
+        ]
+    return [*figures, *_same_cells(case, found[""], theirs)]
+
+
+def _same_cells(case: str, ours: Sequence[Speed], theirs: Sequence[Speed]) -> list[Figure]:
+    if not theirs:
+        return []
     return [
-        _throughput(name, threads, [o["throughput_mflups"] for o in ours], theirs),
         Figure(
-            name=f"lbm.{name}.{threads}.roofline_fraction",
-            value=median(o["roofline_fraction"] for o in ours),
-            unit="1",
-            n=len(ours),
-            interval=_interval([o["roofline_fraction"] for o in ours]),
-            note="304 B an update over the bandwidth measured right after; blocking of time steps "
-            "spares some of the bytes, so it may be above 1",
-        ),
+            name=f"{case}.fluid_cells",
+            value=float(ours[0].fluid_cells),
+            unit="count",
+            n=len(theirs),
+            peer=PEERS[0],
+            peer_value=float(theirs[0].fluid_cells),
+            target="== peer",
+            holds={speed.fluid_cells for speed in ours} == {speed.fluid_cells for speed in theirs},
+        )
     ]
 
 
-def _throughput(name: str, threads: int, ours: list[float], theirs: list[float]) -> Figure:
+def _throughput(name: str, ours: list[float], theirs: list[float]) -> Figure:
     ratio = paired_ratio(ours, theirs) if theirs else None
     interval = None if ratio is None else ratio.interval
     estimate = None if ratio is None else ratio.estimate
     return Figure(
-        name=f"lbm.{name}.{threads}.throughput",
+        name=name,
         value=median(ours),
         unit="MFLUP/s",
         n=len(ours),
@@ -158,8 +209,21 @@ def _run_ours(parameters: Mapping[str, Parameter]) -> dict[str, float]:
     return {sample.metric: sample.value for sample in LATTICE_BOLTZMANN.parse(done.stdout)}
 
 
-def run_peer(program: Path, geometry: str, threads: int) -> float:
-    """Run the peer and return its speed in million updates a second.
+def _run_timed(parameters: Mapping[str, Parameter]) -> Speed:
+    command = LATTICE_BOLTZMANN.command(read_parameters(LATTICE_BOLTZMANN, parameters))
+    done = process.run(
+        [str(command.program), *command.arguments], timeout_s=_TIME_LIMIT_S, check=False
+    )
+    figures = read_figures(done.stdout, PROGRAM)
+    return Speed(
+        positive(figures, "mflups"),
+        int(positive(figures, "fluid_cells")),
+        positive(figures, "roofline_fraction"),
+    )
+
+
+def run_peer(program: Path, geometry: str, threads: int) -> Speed:
+    """Run the peer.
 
     It writes files into its working directory, which is therefore a temporary one.
     """

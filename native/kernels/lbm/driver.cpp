@@ -11,6 +11,7 @@
 #include "common/isa.hpp"
 #include "common/json.hpp"
 #include "common/program.hpp"
+#include "lbm/blocking_check.hpp"
 #include "lbm/flow.hpp"
 #include "lbm/reference.hpp"
 #include "lbm/request.hpp"
@@ -55,6 +56,10 @@ std::string doubt(const Flow& flow, const Geometry& geometry, double kernel_erro
         return "the kernels differ from the reference by " + std::to_string(kernel_error) +
                " of the populations; the result is worthless";
     }
+    if (!(flow.blocking_error <= kBlockingTolerance)) {
+        return "blocks of time steps differ from one step at a time by " +
+               std::to_string(flow.blocking_error) + " of the populations; the result is worthless";
+    }
     if (!(flow.mass_error <= kMassTolerance)) {
         return "mass was not conserved; the result is worthless";
     }
@@ -77,19 +82,21 @@ void add_speed(JsonObject& json, const Flow& flow, const Roofline& roofline) {
         .number("duration_s", flow.seconds)
         .number("mflups", updates / 1e6)
         .number("gflops", updates * kOperationsPerUpdate / 1e9)
-        .integer("bytes_per_update", kBytesPerUpdate)
+        .number("bytes_per_update", flow.bytes_per_update)
         .number("imbalance", flow.imbalance)
         .integer("block_steps", flow.block_steps)
         .integer("tile", flow.tile);
     if (roofline.bytes_per_second > 0) {
         json.number("bandwidth_bps", roofline.bytes_per_second)
             .number("roofline_fraction",
-                    updates * static_cast<double>(kBytesPerUpdate) / roofline.bytes_per_second);
+                    updates * flow.bytes_per_update / roofline.bytes_per_second);
     }
 }
 
 void add_flow(JsonObject& json, const Flow& flow, const Geometry& geometry) {
-    json.boolean("steady", flow.steady).number("mass_error", flow.mass_error);
+    json.boolean("steady", flow.steady)
+        .number("mass_error", flow.mass_error)
+        .number("blocking_error", flow.blocking_error);
     if (flow.steady) {
         json.number("permeability_cells2", flow.permeability);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lbm/blocking_check.hpp"
+
 namespace aferir::lbm {
 namespace {
 
@@ -80,9 +82,11 @@ bool Settling::add(double value, double tolerance) {
 
 Flow let_flow(const Geometry& geometry, const Physics& physics, const Execution& execution,
               const World& world, int steps) {
+    const BlockingCheck check(geometry, physics, execution, world);
     Solver solver(geometry, physics, execution, world);
     Watch watch(world);
     Flow flow;
+    flow.blocking_error = check.error_of(solver);
     flow.wanted_steady = steps == 0;
     if (steps > 0) {
         watch.advance(solver, steps);
@@ -104,6 +108,8 @@ Flow let_flow(const Geometry& geometry, const Physics& physics, const Execution&
     flow.imbalance = imbalance_of(solver, world, fluid);
     flow.block_steps = solver.work().schedule.steps;
     flow.tile = solver.tile();
+    const auto& schedule = solver.work().schedule;
+    flow.bytes_per_update = kBytesPerUpdate * schedule.passes / schedule.steps;
     return flow;
 }
 

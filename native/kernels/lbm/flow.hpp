@@ -7,15 +7,17 @@ namespace aferir::lbm {
 /// What came of a run.
 struct Flow {
     int steps = 0;
-    double seconds = 0;     ///< of all time steps, on the slowest rank
-    double updates = 0;     ///< of fluid cells
-    double imbalance = 0;   ///< cells of the fullest rank over the mean, less 1
-    double mass_error = 0;  ///< change of mass over mass
+    double seconds = 0;         ///< of all time steps, on the slowest rank
+    double updates = 0;         ///< of fluid cells
+    double imbalance = 0;       ///< cells of the fullest rank over the mean, less 1
+    double blocking_error = 0;  ///< of the timed solver before the run: see BlockingCheck
+    double mass_error = 0;      ///< change of mass over mass
     bool wanted_steady = false;
     bool steady = false;
     double permeability = 0;  ///< cells^2, by Darcy's law
     int block_steps = 1;
     int tile = 0;
+    double bytes_per_update = 0;  ///< between caches and memory, at least
 };
 
 inline constexpr double kMassTolerance = 1e-12;

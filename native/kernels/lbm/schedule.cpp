@@ -89,6 +89,9 @@ Schedule make_schedule(const Slabs& slabs, int steps, int tile) {
         schedule.slabs.push_back(slab_tasks(tiles, begin, slabs.bounds[slab + 1], steps));
         schedule.seams.push_back(seam_tasks(tiles, begin, planes, steps));
     }
+    const double seams = static_cast<double>(schedule.seams.size()) * 2 * (steps - 1) / planes;
+    const double wedges = tiles.whole() ? 0 : 2.0 * (steps - 1) / slabs.rows;
+    schedule.passes = 1 + seams + wedges;
     return schedule;
 }
 

@@ -29,6 +29,9 @@ struct Schedule {
     int steps = 1;                         ///< in a block; 1: a step follows the other everywhere
     std::vector<std::vector<Task>> slabs;  ///< by thread
     std::vector<std::vector<Task>> seams;
+    /// How often a block moves a row between memory and caches, on average over all rows: once, and
+    /// once more for the rows of seams, and of wedges around y = 0 where planes have several tiles.
+    double passes = 1;
 };
 
 /// A box of `planes` planes of `rows` rows. `bounds`: of the threads' slabs, threads + 1 of them.

@@ -102,6 +102,11 @@ void Solver::touch() {
     }
 }
 
+void Solver::rest() {
+    touch();
+    std::fill(f_.data() + kDirections * cells_->stride, f_.data() + cells_->places, 0.0);
+}
+
 void Solver::advance(int steps) { advance_(work_, steps); }
 
 Totals Solver::totals() const {

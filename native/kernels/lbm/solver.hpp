@@ -56,6 +56,9 @@ class Solver {
     Solver(const Geometry& geometry, const Physics& physics, const Execution& execution,
            const World& world);
 
+    /// Back to how it was made.
+    void rest();
+
     /// `steps` is even.
     void advance(int steps);
 

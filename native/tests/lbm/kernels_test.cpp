@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "common/isa.hpp"
+#include "lbm/blocking_check.hpp"
 #include "lbm/collide.hpp"
 #include "lbm/driver.hpp"
 #include "lbm/flow.hpp"
@@ -93,6 +95,58 @@ TEST(Kernels, ThatAreWrongAreFoundOut) {
     for (Advance* const wrong : {&half_a_percent_too_viscous, &a_step_left_out}) {
         EXPECT_GT(check_kernels({wrong, 2, 0, 0, 1e6}, world), 1e-6);
     }
+}
+
+/// The fastest way to be wrong: seams between the threads' slabs are left as they are.
+void seams_left_out(const Work& work, int steps) {
+    auto other = work;
+    for (auto& seam : other.schedule.seams) {
+        seam.clear();
+    }
+    kVariants[0].advance(other, steps);
+}
+
+/// Blocks run with the wedge around y = 0 before the rows that it needs.
+void in_the_wrong_order(const Work& work, int steps) {
+    auto other = work;
+    for (auto& slab : other.schedule.slabs) {
+        std::reverse(slab.begin(), slab.end());
+    }
+    kVariants[0].advance(other, steps);
+}
+
+TEST(Blocking, OfTheTimedSolverIsHeldToOneStepAtATime) {
+    const Alone world;
+    const auto geometry = make_random_packing({40, 36, 40}, 8, 0.3, 3);
+    const Physics physics{0.1, drive_of(geometry)};
+    const auto error = [&](Advance* timed, int tile) {
+        const BlockingCheck check(geometry, physics, {kVariants[0].advance, 2, 4, tile, 0}, world);
+        Solver solver(geometry, physics, {timed, 2, 4, tile, 0}, world);
+        const double found = check.error_of(solver);
+        const auto f = solver.populations();
+        EXPECT_EQ(std::count(f.begin(), f.end(), 0.0), static_cast<std::ptrdiff_t>(f.size()));
+        return found;
+    };
+    for (const int tile : {8, 36}) {
+        EXPECT_LE(error(kVariants[0].advance, tile), kBlockingTolerance) << tile;
+        EXPECT_GT(error(seams_left_out, tile), 1e-6) << tile;
+        EXPECT_GT(error(in_the_wrong_order, tile), 1e-6) << tile;
+        EXPECT_GT(error(a_step_left_out, tile), 1e-6) << tile;
+    }
+}
+
+TEST(Blocking, SparesTheTrafficOfItsSteps) {
+    const auto bytes = [](int steps, int tile) {
+        const Alone world;
+        const auto geometry = make_duct(8, 36, 40);
+        const Physics physics{1, drive_of(geometry)};
+        return let_flow(geometry, physics, {kVariants[0].advance, 2, steps, tile, 0}, world, 20)
+            .bytes_per_update;
+    };
+    EXPECT_DOUBLE_EQ(bytes(1, 36), 304);
+    // Two seams of six planes of 40, and a wedge of six rows of 36.
+    EXPECT_DOUBLE_EQ(bytes(4, 36), 76 * (1 + 12.0 / 40));
+    EXPECT_DOUBLE_EQ(bytes(4, 8), 76 * (1 + 12.0 / 40 + 6.0 / 36));
 }
 
 TEST(Flow, PoiseuilleIsExactAtAnyViscosityButForItsSumOverCells) {

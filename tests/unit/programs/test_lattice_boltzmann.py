@@ -14,10 +14,11 @@ from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.programs.kernels import kernel_path
 from aferir.programs.lattice_boltzmann import IN_32_BITS, LATTICE_BOLTZMANN, PROGRAM
-from benchmarks.cluster.lattice_boltzmann import read_peer, run_peer
+from benchmarks.cluster.lattice_boltzmann import PEERS, Speed, judge, read_peer, run_peer
 from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 PEER = (
+    "#   fluid cells:       \t3994240 \n"
     "P:   78.826162 MFLUP/s  t: 2  d: 3.040290 s  iter: 60  fnodes: 3.994240 x1e6  "
     "geo: channel  kernel: list-aa-pv-soa  B  dp\n"
 )
@@ -134,10 +135,24 @@ def test_figures_of_a_flow_that_is_not_steady_say_nothing_of_permeability() -> N
 
 
 def test_the_peers_line_is_read_and_no_other_kernels() -> None:
-    assert read_peer(f"# starting\n{PEER}") == 78.826162
-    for other in (PEER.replace("soa", "aos"), PEER.replace("  dp", "  sp"), PEER[3:], ""):
+    assert read_peer(f"# starting\n{PEER}") == Speed(78.826162, 3994240)
+    without_cells = PEER.replace("fluid cells", "cells")
+    wrong = PEER.replace("soa", "aos"), PEER.replace("  dp", "  sp"), PEER.replace("P: ", "")
+    for other in (*wrong, without_cells, ""):
         with pytest.raises(ProgramError):
             read_peer(other)
+
+
+def test_other_fluid_cells_than_the_peers_are_a_fault_and_so_is_a_share_above_the_roof() -> None:
+    ours = {"": [Speed(50.0, 100, 0.4)], ".one_step_a_pass": [Speed(20.0, 100, 1.1)]}
+    found = {f.name: f.holds for f in judge("c.2", {**ours, PEERS[0]: [Speed(25.0, 101)]})}
+    assert found == {
+        "c.2.throughput": True, "c.2.roofline_fraction": True,
+        "c.2.one_step_a_pass.throughput": False, "c.2.one_step_a_pass.roofline_fraction": False,
+        "c.2.fluid_cells": False,
+    }  # fmt: skip
+    same = {f.name: f.holds for f in judge("c.2", {**ours, PEERS[0]: [Speed(25.0, 100)]})}
+    assert same["c.2.fluid_cells"] is True
 
 
 def test_what_the_peer_writes_is_gone_with_it(
@@ -147,7 +162,7 @@ def test_what_the_peer_writes_is_gone_with_it(
     peer.write_text(f"#!/bin/sh\n: > ux-progress.dat\necho '{PEER.strip()}'\n")
     peer.chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    assert run_peer(Path("lbmbenchk"), "channel", 1) == 78.826162
+    assert run_peer(Path("lbmbenchk"), "channel", 1).mflups == 78.826162
     assert list(tmp_path.iterdir()) == [peer]
 
 
