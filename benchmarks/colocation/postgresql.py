@@ -11,7 +11,7 @@ from subprocess import Popen
 
 import msgspec
 
-from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first
+from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first, tell
 from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
@@ -77,9 +77,7 @@ class _Pgbench(msgspec.Struct, frozen=True):
     def begin(self) -> None:
         """See `Waiting`; writes the time at which the load begins, in seconds since 1970."""
         self.prefix.with_suffix(".begun").write_text(f"{time.time()}", encoding="ascii")
-        assert self.child.stdin is not None
-        self.child.stdin.write("now\n")
-        self.child.stdin.flush()
+        tell(self.child)
 
     def result(self) -> Load:
         """See `Waiting`."""

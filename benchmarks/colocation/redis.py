@@ -11,7 +11,7 @@ from subprocess import Popen
 
 import msgspec
 
-from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first
+from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first, tell
 from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
@@ -67,9 +67,7 @@ class _Benchmark(msgspec.Struct, frozen=True):
 
     def begin(self) -> None:
         """See `Waiting`."""
-        assert self.child.stdin is not None
-        self.child.stdin.write("now\n")
-        self.child.stdin.flush()
+        tell(self.child)
 
     def result(self) -> Load:
         """See `Waiting`: redis-benchmark goes on until it is ended."""

@@ -126,9 +126,7 @@ class Generator(msgspec.Struct, frozen=True):
 
     def begin(self) -> None:
         """Send requests from now on."""
-        assert self.child.stdin is not None
-        self.child.stdin.write("now\n")
-        self.child.stdin.flush()
+        tell(self.child)
 
     def result(self) -> Load:
         """Wait until it has ended, and read what it found. Errors: ProgramError."""
@@ -205,6 +203,13 @@ def _options(rate: Rate, times: Times, seed: int) -> list[str]:
         *("--warm-up", f"{times.warm_up_s:g}"),
         *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
     ]
+
+
+def tell(child: subprocess.Popen[str]) -> None:
+    """Let a load generator that waits for a line send requests from now on."""
+    assert child.stdin is not None
+    child.stdin.write("now\n")
+    child.stdin.flush()
 
 
 def _start(words: list[str]) -> subprocess.Popen[str]:
