@@ -1,7 +1,5 @@
 // Any bytes whatever as an answer of HTTP, memcached or Redis, whole and in pieces: what is read
 // does not depend on how the bytes are cut into segments.
-//
-// Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise: answer_fuzz [cases [seed]].
 #include <algorithm>
 #include <string>
 
@@ -47,8 +45,10 @@ void compare(AnyAnswer whole, AnyAnswer pieces, std::span<const char> bytes, std
     fuzzing::require(whole.state() != State::kReading);
 }
 
+}  // namespace
+
 /// The first two bytes say how the rest is cut, and of which protocol it is.
-void check(std::span<const std::uint8_t> data) {
+void aferir::fuzzing::check(std::span<const std::uint8_t> data) {
     if (data.size() < 2) {
         return;
     }
@@ -58,7 +58,7 @@ void check(std::span<const std::uint8_t> data) {
         compare(Answer(), Answer(), std::span(text), data[0]);
         const auto base = parse_url("http://127.0.0.1:80/a/b?c");
         const auto next = redirected(*base, text);
-        fuzzing::require(!next || next->length > 0);
+        require(!next || next->length > 0);
     } else if (data[1] % 3 == 1) {
         compare(CacheAnswer(keys), CacheAnswer(keys), std::span(text), data[0]);
     } else {
@@ -66,15 +66,7 @@ void check(std::span<const std::uint8_t> data) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    check(std::span(data, size));
-    return 0;
-}
-
-#ifndef AFERIR_LIBFUZZER
-int main(int count, char** values) {
+std::vector<aferir::fuzzing::Bytes> aferir::fuzzing::examples() {
     const std::vector<std::string> http = {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;a=b\r\nabcd\r\n0\r\nx: y\r\n\r\n",
@@ -89,16 +81,15 @@ int main(int count, char** values) {
                                             "END\r\n", "SERVER_ERROR out\r\n",
                                             "VALUE a 0 2 77\r\nxy\r\nEND\r\n"};
     const std::vector<std::string> redis = {"*2\r\n$3\r\nabc\r\n$-1\r\n", "-LOADING wait\r\n"};
-    std::vector<fuzzing::Bytes> inputs;
+    std::vector<Bytes> inputs;
     for (const std::string& text : http) {
-        inputs.push_back(fuzzing::bytes(std::string(2, '\0') + text));
+        inputs.push_back(bytes(std::string(2, '\0') + text));
     }
     for (const std::string& text : cache) {
-        inputs.push_back(fuzzing::bytes(std::string(1, '\0') + '\4' + text));
+        inputs.push_back(bytes(std::string(1, '\0') + '\4' + text));
     }
     for (const std::string& text : redis) {
-        inputs.push_back(fuzzing::bytes(std::string(1, '\0') + '\5' + text));
+        inputs.push_back(bytes(std::string(1, '\0') + '\5' + text));
     }
-    return fuzzing::fuzz(count, values, inputs, check);
+    return inputs;
 }
-#endif

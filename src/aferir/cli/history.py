@@ -12,6 +12,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aferir.cli.list_ import add_runs_folder
+
 if TYPE_CHECKING:
     from aferir.report.history import History, Series
 
@@ -28,14 +30,7 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir history`."""
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "runs",
-        type=Path,
-        nargs="?",
-        default=Path("runs"),
-        metavar="FOLDER",
-        help="where run folders are (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--metric",
         default="duration_s",

@@ -33,6 +33,18 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_runs_folder(parser: argparse.ArgumentParser) -> None:
+    """Declare the folder of runs as an argument, for verbs that need no other one."""
+    parser.add_argument(
+        "runs",
+        type=Path,
+        nargs="?",
+        default=Path("runs"),
+        metavar="FOLDER",
+        help="where run folders are (default: runs)",
+    )
+
+
 def add_hosts(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Declare `--hosts`, which several verbs share."""
     parser.add_argument(

@@ -11,20 +11,15 @@ import argparse
 import json
 from pathlib import Path
 
+from aferir.cli.list_ import add_runs_folder
+
 NAME = "serve"
 HELP = "show the runs in a browser, or as static files"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir serve`."""
-    parser.add_argument(
-        "runs",
-        type=Path,
-        nargs="?",
-        default=Path("runs"),
-        metavar="FOLDER",
-        help="where run folders are (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--port", type=int, default=0, metavar="N", help="port (default: a free one)"
     )

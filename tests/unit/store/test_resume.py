@@ -36,6 +36,18 @@ def unfinished(runs: Path, plan: Plan, facts: Mapping[str, object] | None = None
     return writer.folder
 
 
+def interrupted(runs: Path, *, at: int) -> None:
+    """Begin a run of `CONTENT`, and press Ctrl-C in the repetition with that number."""
+
+    def behave(_name: str, _command: object, count: int) -> str:
+        if count == at:
+            raise KeyboardInterrupt
+        return '{"duration_s": 0.5}'
+
+    with pytest.raises(InterruptedRunError):
+        carry_out(runs, CONTENT, FakeEnvironment("native", behave=behave))
+
+
 def record(repetition: int) -> Record:
     return Record(
         cell="native/a",
@@ -115,13 +127,7 @@ def test_another_version_or_processor_is_another_experiment(tmp_path: Path, plan
 
 
 def test_a_comment_in_the_file_begins_no_other_run(tmp_path: Path) -> None:
-    def behave(_name: str, _command: object, count: int) -> str:
-        if count == 3:
-            raise KeyboardInterrupt
-        return '{"duration_s": 0.5}'
-
-    with pytest.raises(InterruptedRunError):
-        carry_out(tmp_path, CONTENT, FakeEnvironment("native", behave=behave))
+    interrupted(tmp_path, at=3)
     watcher = Watcher()
     done = carry_out(tmp_path, CONTENT + b"# a word\n", watcher=watcher)
     assert watcher.notes[0] == f"going on with {done.folder}"
@@ -130,13 +136,7 @@ def test_a_comment_in_the_file_begins_no_other_run(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_measured_again_and_kept_beside(tmp_path: Path) -> None:
-    def behave(_name: str, _command: object, count: int) -> str:
-        if count == 5:
-            raise KeyboardInterrupt
-        return '{"duration_s": 0.5}'
-
-    with pytest.raises(InterruptedRunError):
-        carry_out(tmp_path, CONTENT, FakeEnvironment("native", behave=behave))
+    interrupted(tmp_path, at=5)
     (summary,) = list_runs(tmp_path)
     path = summary.folder / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -154,13 +154,7 @@ def test_a_damaged_line_is_measured_again_and_kept_beside(tmp_path: Path) -> Non
 
 
 def test_a_record_of_a_cell_that_the_plan_lacks_is_damage(tmp_path: Path) -> None:
-    def behave(_name: str, _command: object, count: int) -> str:
-        if count == 5:
-            raise KeyboardInterrupt
-        return '{"duration_s": 0.5}'
-
-    with pytest.raises(InterruptedRunError):
-        carry_out(tmp_path, CONTENT, FakeEnvironment("native", behave=behave))
+    interrupted(tmp_path, at=5)
     (summary,) = list_runs(tmp_path)
     path = summary.folder / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
