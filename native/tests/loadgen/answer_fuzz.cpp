@@ -1,6 +1,7 @@
 // Any bytes whatever as an answer of HTTP, memcached or Redis, whole and in pieces: what is read
 // does not depend on how the bytes are cut into segments.
 #include <algorithm>
+#include <random>
 #include <string>
 
 #include "fuzz.hpp"
