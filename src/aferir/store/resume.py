@@ -18,6 +18,7 @@ from aferir.store.lines import salvage
 from aferir.store.reported import is_reported
 from aferir.store.run import (
     COMPLETE,
+    LOCK,
     PLAN,
     PROVENANCE,
     RECORDS,
@@ -133,7 +134,7 @@ def _beyond_repair(summary: RunSummary) -> str:
             return refused(reason, folder / RECORDS, "read").message
         if not problems:
             return summary.note
-    paths = (folder, *folder.glob("*.json"), *folder.glob("*.jsonl"))
+    paths = (folder, *folder.glob("*.json"), *folder.glob("*.jsonl"), *folder.glob(LOCK))
     if not all(os.access(path, os.W_OK) for path in paths):
         return f"you may not write there{owner_of(folder)}"
     return ""

@@ -283,12 +283,18 @@ def test_what_others_may_not_read_or_write_is_left_with_a_word(plan: Plan) -> No
         readable = unfinished(place / "runs", plan)
         private = unfinished(place / "runs", plan)
         private.chmod(0o700)
+        locked = unfinished(place / "runs", plan)
+        for path in (locked, *locked.iterdir()):
+            os.chown(path, 54321, 54321)
+        os.chown(locked / "lock", 0, 0)
         told = as_nobody(place / "runs", plan, place)
     assert told["step"] == ["begin"]
-    assert f"{readable} is left as it is: you may not write there" in told["notes"][0]
-    assert str(private) in told["notes"][1]
-    assert "Permission denied" in told["notes"][1]
-    assert told["status"] == ["unfinished", "unreadable"]
+    notes = "\n".join(told["notes"])
+    for theirs in (readable, locked):
+        assert f"{theirs} is left as it is: you may not write there" in notes
+    assert f"{private} is left as it is" in notes
+    assert "Permission denied" in notes
+    assert sorted(told["status"]) == ["unfinished", "unfinished", "unreadable"]
 
 
 def as_nobody(runs: Path, plan: Plan, place: Path) -> dict[str, list[str]]:
