@@ -16,7 +16,7 @@ from aferir.cluster import manager
 from aferir.cluster.description import Description
 from aferir.errors import MissingError, UsageError
 from aferir.hosts import reaching
-from aferir.hosts.environment import RemoteEnvironment
+from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.image import userland
 from aferir.linux import journal, process
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
@@ -162,6 +162,7 @@ def test_pods_are_hosts_and_are_deleted(pods: list[HostSpec], tmp_path: Path) ->
         assert len({pod["metadata"]["name"] for pod in made}) == 2
         spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
         for host in found.hosts.values():
+            assert isinstance(host, Host)
             instance = RemoteEnvironment(host, "native").allocate(spec)
             assert instance.run(["echo", "there"]).stdout == "there\n"
             instance.release()

@@ -7,6 +7,7 @@ and TlR, the time to release it.
 from __future__ import annotations
 
 import http.client
+import socket
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -18,6 +19,7 @@ from aferir.model.finding import Finding
 
 PhaseName = Literal["TeF", "TcI", "TiI"]
 _POLL_S = 0.02
+_SSH = b"SSH-"
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +41,9 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     """Shell command to run once the network is up; it must not wait for the service to end."""
     probe: str
-    """Path below the server's URL that answers 200 when the service is ready."""
+    """Path below the server's URL that answers 200 when the service is ready; empty: the service is
+    an SSH server.
+    """
     port: int = 80
 
 
@@ -92,11 +96,23 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+def greets(address: str, port: int, *, limit_s: float = 1.0) -> bool:
+    """Whether an SSH server sends its version (RFC 4253, 4.2) within the limit in seconds."""
+    try:
+        with socket.create_connection((address, port), timeout=limit_s) as connection:
+            return connection.recv(len(_SSH)) == _SSH
+    except OSError:
+        return False
+
+
 def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
     """Whether an HTTP server answers 200 for `path` within the limit in seconds.
 
-    Sends HEAD, and GET if the server does not answer 200 to HEAD.
+    Sends HEAD, and GET if the server does not answer 200 to HEAD. An empty path stands for an SSH
+    server.
     """
+    if not path:
+        return greets(address, port, limit_s=limit_s)
     for method in ("HEAD", "GET"):
         connection = http.client.HTTPConnection(address, port, timeout=limit_s)
         try:
@@ -115,12 +131,16 @@ def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
 
 
 def await_service(address: str, port: int, path: str, limit_s: float) -> None:
-    """Wait for the first 200. Errors: ProgramError if it does not come within the limit."""
+    """Wait for the first 200, or the SSH server's first line.
+
+    Errors: ProgramError if it does not come within the limit.
+    """
     # Short attempts, as a request to a host that does not exist yet would wait a second for ARP.
     if not wait.until(
         lambda: serves(address, port, path, limit_s=0.25), wait.after(limit_s), period_s=_POLL_S
     ):
+        what = f"http://{bracketed(address)}:{port}{path}" if path else f"ssh at {address}:{port}"
         raise ProgramError(
-            f"http://{bracketed(address)}:{port}{path} did not answer within {limit_s:g} s",
+            f"{what} did not answer within {limit_s:g} s",
             remedy="look at what the instance's service says",
         )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
+from aferir.clouds.providers import read_wanted
 from aferir.config.fields import Fields, Name, is_table
 from aferir.config.problems import Problems
 from aferir.errors import UsageError
-from aferir.model.host import HostSpec
+from aferir.model.cloud import Wanted
+from aferir.model.host import ADDRESS, HostSpec, Price
 from aferir.model.parameters import size, text, told, whole
 from aferir.model.plan import HostLimits
 from aferir.power.sources import PATTERN, PowerSource
@@ -26,6 +30,22 @@ def words(written: str) -> tuple[str, ...]:
     if not words:
         raise ValueError("is not the command that reaches the host")
     return words
+
+
+def instances(written: str) -> Wanted:
+    """Instances that a file describes. Errors: ValueError that says what is wrong with it."""
+    try:
+        return read_wanted(Path(written))
+    except UsageError as error:
+        raise ValueError(f"does not say which instances: {error.message}") from None
+
+
+def price(written: str) -> Price:
+    """Amount and currency of `0.04 EUR`. Errors: ValueError where it is anything else."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ([A-Z]{3})", written)
+    if found is None or float(found[1]) <= 0.0:
+        raise ValueError("is no price of an hour")
+    return Price(float(found[1]), found[2])
 
 
 def power_source(written: str) -> str:
@@ -55,6 +75,31 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
                 parse=power_source,
                 pattern=PATTERN,
                 unset="none is read",
+            ),
+        ]
+        | None
+    ) = None
+    cloud: (
+        Annotated[
+            Wanted,
+            text(
+                "file that says which instances of which cloud; each environment on this host has "
+                "one of its own, at `{address}` of `reach`",
+                "my-cloud.toml",
+                parse=instances,
+                unset="the host is there already",
+            ),
+        ]
+        | None
+    ) = None
+    price_per_hour: (
+        Annotated[
+            Price,
+            text(
+                "price of an hour there, which gives the cost of each repetition",
+                "0.04 EUR",
+                parse=price,
+                unset="repetitions have no cost",
             ),
         ]
         | None
@@ -140,4 +185,11 @@ def read_hosts(document: Mapping[str, object], problems: Problems) -> tuple[Host
 def _read(table: Mapping[str, object], path: str, problems: Problems) -> HostSpec | None:
     found = Fields(table, path, problems).read(HostKeys)
     found = {key: value for key, value in found.items() if value is not None}
-    return HostSpec(**found) if found.keys() >= {"name", "reach"} else None
+    if not found.keys() >= {"name", "reach"}:
+        return None
+    host = HostSpec(**found)
+    if ("cloud" in table) != any(ADDRESS in word for word in host.reach):
+        remedy = f'write reach = "ssh root@{ADDRESS}" with `cloud`, and without it the host\'s name'
+        problems.add(f"{path}.reach", f"{ADDRESS} and `cloud` belong together", remedy)
+        return None
+    return host

@@ -14,10 +14,11 @@ from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError
 from aferir.hosts import messages
 from aferir.hosts.attendant import Attendant
-from aferir.hosts.clocks import Clock
+from aferir.hosts.clocks import Clock, Offset
 from aferir.hosts.line import STEP_S, Line
 from aferir.linux import wait
 from aferir.linux.process import Completed
+from aferir.measuring import cost
 from aferir.model.finding import Finding
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
@@ -82,6 +83,12 @@ class Host:
         """Return the environment of that kind on the host; nothing is allocated yet."""
         return RemoteEnvironment(self, kind)
 
+    @property
+    def clock(self) -> Offset | None:
+        """Offset of its clock from ours by the last exchange; None while it is not connected."""
+        known = None if self._line is None else self._line.clock
+        return None if known is None else known.latest
+
     def describe(self) -> messages.Host:
         """Description of the host."""
         return self.line().ask(messages.Describe(), messages.Host)
@@ -117,6 +124,10 @@ class RemoteEnvironment:
 
     def allocate(self, spec: EnvironmentSpec) -> RemoteInstance:
         """Make an instance there, after reconnecting if needed. Errors: as of the kind itself."""
+        return RemoteInstance(spec, *self.request(spec))
+
+    def request(self, spec: EnvironmentSpec) -> tuple[Line, messages.Allocated]:
+        """Have an instance made there; returns the connection that it is bound to as well."""
         request = messages.Allocate(self.kind, msgspec.json.encode(spec))
         try:
             made = self._host.line().ask(request, messages.Allocated)
@@ -125,7 +136,7 @@ class RemoteEnvironment:
                 raise
             self._host.lose()
             made = self._host.line().ask(request, messages.Allocated)
-        return RemoteInstance(spec, self._host.line(), made)
+        return self._host.line(), made
 
 
 def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
@@ -196,9 +207,15 @@ class RemoteInstance:
         measured = self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
         self._line.look_at_its_clock()
         clock = self._line.clock
+        if measured.done is None:
+            return measured
         return msgspec.structs.replace(
             measured,
-            done=None if measured.done is None else by_our_clock(measured.done, clock),
+            done=by_our_clock(measured.done, clock),
+            observed=(
+                *measured.observed,
+                *cost.samples(self._line.host.price_per_hour, measured.done.duration_s),
+            ),
             loads=tuple(series_by_our_clock(one, clock) for one in measured.loads),
         )
 

@@ -10,10 +10,11 @@ import msgspec
 
 from aferir import allocations
 from aferir.allocations.base import Allocation
-from aferir.errors import AferirError
+from aferir.errors import AferirError, UsageError
 from aferir.hosts import clocks, messages
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.environment import Host
+from aferir.hosts.instances import CloudHost
 from aferir.hosts.spread import Spread
 from aferir.linux import undo
 from aferir.model.host import HostSpec
@@ -37,7 +38,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Reached(msgspec.Struct, frozen=True):
     """Hosts of an experiment with their descriptions, unusable ones included."""
 
-    hosts: dict[str, Host]
+    hosts: dict[str, Host | CloudHost]
     asked: dict[str, Asked]
     allocations: tuple[Allocation, ...] = ()
     """Allocations that provide some of these hosts; `close` releases them."""
@@ -62,16 +63,31 @@ class Reached(msgspec.Struct, frozen=True):
         """
         try:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
-                left = list(pool.map(Host.close, self.hosts.values()))
+                left = list(pool.map(lambda host: host.close(), self.hosts.values()))
         finally:
             undo.each(lambda one: one.release(), self.allocations)
         return [said for one in left for said in one]
 
-    def places(self, plan: Plan) -> dict[str, Host | Spread]:
-        """Hosts by the value of `host` of the environments, which may list several names."""
+    def places(self, plan: Plan) -> dict[str, Host | CloudHost | Spread]:
+        """Hosts by the value of `host` of the environments, which may list several names.
+
+        Errors: UsageError where one of several is an instance of a cloud.
+        """
         several = {spec.host for spec in plan.environments if "," in spec.host}
-        spread = {names: Spread([self.hosts[one] for one in names.split(",")]) for names in several}
+        spread = {
+            names: Spread([self.lasting(one) for one in names.split(",")]) for names in several
+        }
         return {**self.hosts, **spread}
+
+    def lasting(self, name: str) -> Host:
+        """Host of that name, which is there for the whole run. Errors: UsageError."""
+        host = self.hosts[name]
+        if isinstance(host, CloudHost):
+            raise UsageError(
+                f"{name} is an instance of a cloud, and so no part of several hosts",
+                remedy="start the instances yourself, and list them as hosts with an address each",
+            )
+        return host
 
     def notes(self) -> list[str]:
         """Notes for the user about clocks of the hosts that answered."""
@@ -95,7 +111,7 @@ def reach(specs: Sequence[HostSpec]) -> Reached:
     where the batch system refuses.
     """
     made: dict[str, Allocation] = {}
-    hosts: list[Host] = []
+    hosts: list[Host | CloudHost] = []
     try:
         for spec in dict.fromkeys(one.allocated for one in specs if one.allocated is not None):
             made[spec.name] = allocations.allocate(spec)
@@ -114,21 +130,21 @@ def _there(spec: HostSpec, made: Mapping[str, Allocation]) -> HostSpec:
     return msgspec.structs.replace(spec, reach=reach)
 
 
-def ask(hosts: Sequence[Host]) -> dict[str, Asked]:
+def ask(hosts: Sequence[Host | CloudHost]) -> dict[str, Asked]:
     """Ask all hosts concurrently; results by name, in their order."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_ask, hosts))
     return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
 
-def clean(hosts: Sequence[Host]) -> dict[str, list[str]]:
+def clean(hosts: Sequence[Host | CloudHost]) -> dict[str, list[str]]:
     """Clean up after dead agents on each host; returns what could not be removed, by name."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_clean, hosts))
     return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
 
-def connect(specs: Sequence[HostSpec]) -> list[Host]:
+def connect(specs: Sequence[HostSpec]) -> list[Host | CloudHost]:
     """Hosts without a connection yet; raises the limit of open files for that many connections."""
     wanted = _HANDLES * len(specs) + _OWN_HANDLES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -136,18 +152,20 @@ def connect(specs: Sequence[HostSpec]) -> list[Host]:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     attendant = Attendant()
-    return [Host(spec, attendant) for spec in specs]
+    return [
+        Host(spec, attendant) if spec.cloud is None else CloudHost(spec, attendant)
+        for spec in specs
+    ]
 
 
-def _ask(host: Host) -> Asked:
+def _ask(host: Host | CloudHost) -> Asked:
     try:
-        found, clock = host.describe(), host.line().clock
-        return Asked(found, clock=None if clock is None else clock.latest)
+        return Asked(host.describe(), clock=host.clock)
     except AferirError as error:
         return Asked(None, error.message, error.remedy)
 
 
-def _clean(host: Host) -> list[str]:
+def _clean(host: Host | CloudHost) -> list[str]:
     try:
         return host.clean()
     except AferirError as error:

@@ -9,6 +9,9 @@ _OPTIONS = (
     *("-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"),
 )
 
+UNKNOWN_KEYS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null")
+"""Options with which any host key is accepted, and none remembered."""
+
 
 def is_ssh(command: Sequence[str]) -> bool:
     """True if the command is ssh, which passes its last words to a shell."""

@@ -11,7 +11,8 @@ from aferir.model.record import Sample
 
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
-_PER_SECOND = "/s"
+PER_SECOND = "/s"
+"""End of the unit of a rate."""
 
 
 class Taken(Protocol):
@@ -93,8 +94,8 @@ def per_unit(figures: Sequence[Sample], observed: Sequence[Sample]) -> tuple[Sam
     energy of the whole run.
     """
     power = next((one.value for one in observed if one.metric == POWER), None)
-    rate = next((one for one in figures if one.unit.endswith(_PER_SECOND) and one.value > 0), None)
+    rate = next((one for one in figures if one.unit.endswith(PER_SECOND) and one.value > 0), None)
     if power is None or rate is None:
         return ()
-    unit = f"J/{rate.unit.removesuffix(_PER_SECOND)}"
+    unit = f"J/{rate.unit.removesuffix(PER_SECOND)}"
     return (Sample(PER_UNIT, power / rate.value, unit, "host"),)

@@ -30,6 +30,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Address by which Front and the clients reach an instance."""
     port: int = 80
     probe: str = "/video.mp4"
-    """Path that answers with status 200 once an instance serves."""
+    """Path that answers with status 200 once an instance serves; empty: an SSH server is there."""
     limit_s: float = 600.0
     """Time limit in s for an instance to serve, from the request on."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from aferir.model.cloud import Wanted
+
+ADDRESS = "{address}"
+"""Word of `reach` that stands for the address of a cloud's instance."""
 SPREAD = "native"
 """Kind of environment that may span several hosts."""
 
@@ -36,6 +40,14 @@ class AllocationSpec(msgspec.Struct, frozen=True, kw_only=True):
     keys: SlurmKeys | KubernetesKeys
 
 
+class Price(msgspec.Struct, frozen=True):
+    """Price of an hour on a host."""
+
+    amount: float
+    currency: str
+    """Three letters of ISO 4217: `EUR`."""
+
+
 class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A host: the command that reaches it, and the resources that may be used."""
 
@@ -58,3 +70,9 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the host within its allocation, from 1; 0: it is part of none."""
     memory_bytes: int | None = None
     """Largest amount of memory to use there, in bytes; None: all that is found."""
+    cloud: Wanted | None = None
+    """Instances of a cloud, each of which is this host for one environment; `{address}` in `reach`
+    then stands for an instance's address. None: it is there already.
+    """
+    price_per_hour: Price | None = None
+    """Price of an hour there; None: results have no cost."""

@@ -11,7 +11,7 @@ from aferir.environments.base import Instance, Kind
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.linux import steady
 from aferir.linux.process import Completed, explain_exit
-from aferir.measuring import energy
+from aferir.measuring import cost, energy
 from aferir.measuring.outcome import complaint, failure_of, told_apart
 from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
@@ -71,7 +71,9 @@ def repeat(
             elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
             own = tuple(figure for figure in figures if isinstance(figure, Sample))
             own = as_waited_for(own, command, ran.done.duration_s)
-            samples = (*own, elapsed, *ran.observed, *energy.per_unit(own, ran.observed))
+            each = energy.per_unit(own, ran.observed)
+            each += cost.per_unit(own, ran.observed, ran.done.duration_s)
+            samples = (*own, elapsed, *ran.observed, *each)
             own_series = (figure for figure in figures if isinstance(figure, Series))
             series = (*own_series, *ran.loads)
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))

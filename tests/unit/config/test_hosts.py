@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from aferir import config, registry
 from aferir.errors import UsageError
-from aferir.model.host import HostSpec
+from aferir.model.cloud import Wanted
+from aferir.model.host import HostSpec, Price
 from aferir.model.plan import HostLimits, Plan
 
 SMALL = HostLimits(cpus=(0,), memory_bytes=2**30)
@@ -129,3 +132,44 @@ def test_a_native_environment_may_be_over_several_hosts() -> None:
         )
     with pytest.raises(UsageError, match="node3"):
         plan_of(both.replace("node1,node2", "node1,node3"), node1=LARGE, node2=LARGE)
+
+
+CLOUD = """
+[[host]]
+name = "nova"
+reach = "ssh debian@{address}"
+cloud = "FILE"
+price_per_hour = "0.04 EUR"
+"""
+
+
+def test_a_host_may_be_an_instance_of_a_cloud(tmp_path: Path) -> None:
+    file = tmp_path / "cloud.toml"
+    file.write_text('provider = "openstack"\nimage = "debian"\n', encoding="utf-8")
+    (host,) = config.hosts_of(CLOUD.replace("FILE", str(file)).encode(), source="x")
+    assert host.cloud == Wanted(provider="openstack", image="debian")
+    assert host.price_per_hour == Price(0.04, "EUR")
+    assert host.reach == ("ssh", "debian@{address}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("{address}", "node", "{address} and `cloud` belong together"),
+        ('cloud = "FILE"\n', "", "{address} and `cloud` belong together"),
+        ("FILE", "/nowhere", "does not say which instances"),
+        ("0.04 EUR", "4 cents", "is no price of an hour"),
+        ("0.04 EUR", "0 EUR", "is no price of an hour"),
+        ("0.04 EUR", "nan EUR", "is no price of an hour"),
+        ('"0.04 EUR"', "0.04", "price_per_hour"),
+    ],
+)
+def test_what_is_wrong_with_such_a_host_is_said(
+    before: str, after: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "cloud.toml"
+    file.write_text('provider = "openstack"\n', encoding="utf-8")
+    text = CLOUD.replace(before, after).replace("FILE", str(file))
+    with pytest.raises(UsageError) as caught:
+        config.hosts_of(text.encode(), source="x")
+    assert said in caught.value.message
