@@ -161,7 +161,8 @@ class Lab(msgspec.Struct):
 
     def hosts(self, *names: str) -> list[Host]:
         """Not reached yet."""
-        return reaching.connect([self.spec(name) for name in names])
+        made = reaching.connect([self.spec(name) for name in names])
+        return [one for one in made if isinstance(one, Host)]
 
     def ssh(self, name: str, command: str) -> str:
         """Run something there by ssh alone."""

@@ -56,6 +56,7 @@ class CloudHost:
         self._attendant = attendant
         self._login_s = login_s
         self._cloud = cloud or providers.cloud(_with_sshd(spec.cloud))
+        self._live: dict[str, Host] = {}
 
     def environment(self, kind: str) -> CloudEnvironment:
         """Return the environment of that kind on instances; nothing is allocated yet."""
@@ -76,7 +77,7 @@ class CloudHost:
     def begin(self) -> tuple[Host, Server]:
         """Make an instance and connect to its agent. Errors: AferirError; nothing is left then."""
         server = self._cloud.create()
-        host = Host(at(self.spec, server.address), self._attendant)
+        host = self._live[server.name] = Host(at(self.spec, server.address), self._attendant)
         try:
             wait.until_it_works(
                 host.line, MissingError, wait.after(self._login_s), period_s=_AGAIN_S
@@ -89,6 +90,7 @@ class CloudHost:
     def end(self, host: Host, server: Server) -> float:
         """Release an instance; returns the duration in s of that. Errors: as of the cloud."""
         host.lose()
+        self._live.pop(server.name, None)
         return self._cloud.delete(server.name)
 
     def lose(self) -> None:
@@ -96,6 +98,9 @@ class CloudHost:
 
     def close(self, within_s: float = STEP_S) -> list[str]:
         """Release all instances; returns messages about those that may be there still."""
+        for host in self._live.values():
+            host.lose()
+        self._live.clear()
         try:
             self._cloud.delete_all()
         except (AferirError, OSError) as error:
