@@ -48,6 +48,11 @@ def question(url: str) -> Question:
     address = parse_url(f"http:{rest}" if stored else url)
     if stored and not all(0 < len(key) <= _LONGEST_KEY for key in address.path[1:].split(",")):
         raise UsageError(f"{url!r} names no key", remedy=f"{scheme}://HOST:PORT/KEY,KEY")
+    if "%" in address.host:
+        raise UsageError(
+            f"{address.host} has a zone, which the probe cannot pass on",
+            remedy="name another address of the host; prometheus: takes one with a zone",
+        )
     addresses = _addresses(address)
     where = f"{_bracketed(addresses[0])}:{address.port}"
     name = _bracketed(address.host)
@@ -69,7 +74,8 @@ def parse_url(url: str) -> Address:
         )
     path = parts.path or "/"
     path = f"{path}?{parts.query}" if parts.query else path
-    return Address(parts.hostname, port or _HTTP_PORT, path)
+    host = parts.hostname.replace("%25", "%", 1)  # before the zone of an address (RFC 6874)
+    return Address(host, port or _HTTP_PORT, path)
 
 
 def redirected(address: Address, onward: str) -> Address:

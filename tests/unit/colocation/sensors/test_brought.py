@@ -17,7 +17,7 @@ from aferir.colocation.sensors.formats.template import Template, parser
 from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard
 from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.sensors.selector import Selector
-from aferir.colocation.sensors.web import fetch, parse_url
+from aferir.colocation.sensors.web import Address, fetch, parse_url, question
 from aferir.colocation.settings import Sla
 from aferir.config import colocation
 from aferir.errors import UsageError
@@ -85,6 +85,13 @@ def test_tomcats_unit_can_be_given(tmp_path: Path) -> None:
             file.write(line)
         assert sensor.look().latencies.value(1.0) == pytest.approx(0.031, rel=1e-3)
         sensor.close()
+
+
+def test_the_zone_of_an_address_is_read_and_not_lost_on_the_way() -> None:
+    url = "http://[fe80::1%25eth0]:9090/metrics"
+    assert parse_url(url) == Address("fe80::1%eth0", 9090, "/metrics")
+    with pytest.raises(UsageError, match="has a zone"):
+        question(url)
 
 
 def test_lines_that_the_user_names_are_no_answers(tmp_path: Path) -> None:
