@@ -17,6 +17,7 @@ import msgspec
 from aferir.colocation.job import Tick
 from aferir.colocation.restores import Restores
 from aferir.colocation.settings import Settings, Sla
+from aferir.linux.journal import refuse_device
 
 Kind = Literal["counter", "gauge"]
 
@@ -162,6 +163,7 @@ def _number(value: float) -> str:
 
 def replace(path: Path, written: str) -> None:
     """Replace the file atomically, readable for all. Errors: OSError."""
+    refuse_device(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(written, encoding="utf-8")

@@ -6,6 +6,7 @@ SIGKILL leaves is found at the next start and by `aferir clean`: entries whose o
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
@@ -172,6 +173,7 @@ def write_durably(path: Path, content: bytes) -> None:
     Incomplete files that killed writers left beside it are removed. Errors: OSError; then the old
     content is unchanged.
     """
+    refuse_device(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, _WRITING)
     temporary = path.parent / unique(_WRITING)
@@ -186,6 +188,15 @@ def write_durably(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def refuse_device(path: Path) -> None:
+    """Errors: OSError if a device, pipe or socket is there, which a new file would replace.
+
+    As root `--parquet /dev/null` would otherwise leave a regular file there for everybody.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileExistsError(errno.EEXIST, "a device, pipe or socket of that name is there")
 
 
 def unique(prefix: str) -> str:

@@ -11,7 +11,7 @@ import duckdb
 import msgspec
 
 from aferir.errors import UsageError
-from aferir.linux.journal import unique
+from aferir.linux.journal import refuse_device, unique
 from aferir.model.record import Record
 from aferir.store.run import Run
 
@@ -80,6 +80,7 @@ def export_parquet(runs: Sequence[Run], path: Path) -> int:
     beside = path.with_name(unique(".writing-"))
     with _table(runs) as connection:
         try:
+            refuse_device(path)
             connection.execute("COPY samples TO $path (FORMAT parquet)", {"path": str(beside)})
             beside.replace(path)
         except (duckdb.Error, OSError) as reason:

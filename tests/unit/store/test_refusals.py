@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from aferir.colocation.metrics import replace
 from aferir.errors import AferirError
 from aferir.linux import journal
 from aferir.model.plan import Plan
@@ -183,6 +184,20 @@ def test_a_parquet_file_that_cannot_be_written_whole_leaves_the_old_one(
         export_parquet([run], target)
     assert target.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "all.parquet"}
+
+
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path: Path, plan: Plan) -> None:
+    with create_run(tmp_path / "runs", plan, CONTENT, FIRST) as writer:
+        writer.append(record(0))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(AferirError, match="a device, pipe or socket"):
+        export_parquet([open_run(writer.folder)], pipe)
+    for write in (journal.write_durably, lambda path, text: replace(path, text.decode())):
+        with pytest.raises(FileExistsError):
+            write(pipe, b"x")
+    assert pipe.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "pipe"}
 
 
 @pytest.mark.parametrize("name", ["run.json", "records.jsonl", "complete.json", "plan.json"])
