@@ -3,7 +3,8 @@
 A peer is a folder of programs that were built elsewhere, `ep.S` or `ep.S.x` and so on: the C++ port
 GMAP/NPB-CPP as shipped and with `-march=native`, and NPB 3.4 in Fortran. In every round each
 contender runs once, and the round that follows begins with the next one, so that noise of the
-machine and the order affect all alike. Ratios are those of the rounds.
+machine and the order affect all alike. Ratios are those of the rounds. Last, executed operations
+are counted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from aferir.programs.npb.threads import KERNELS
 from aferir.selftest.npb import Case, interval_of, run_ours, run_peer
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.ratio import paired_ratio
+from benchmarks.kernels import operations
 
 HELP = "NPB at x86-64-v2, v3, v4 beside NPB-CPP, NPB-CPP with -march=native, NPB 3.4 Fortran"
 PEERS = ("npb-cpp", "npb-cpp-native", "npb-fortran")
@@ -44,17 +46,30 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     every = [Case(k, c, t) for c in rounds for k in KERNELS for t in _THREADS]
     cases = [case for case in every if case.is_selected(options.only)]
-    if not cases:
+    counted = [] if options.quick else _counted(options.only)
+    if not cases and not counted:
         raise UsageError(
             f"--only {' '.join(options.only)}: there is no such case",
             remedy="name a kernel, class and number of threads, or the first of these: cg.A.2",
         )
-    levels = _levels()
+    levels = _levels() if cases else ()
     figures: list[Figure] = []
     for done, case in enumerate(cases):
         note(case.name, done / len(cases))
         figures += _case(case, rounds[case.problem_class], levels, options.peers)
+    for kernel in counted:
+        note(f"operations of {kernel}", 1.0)
+        figures.append(operations.figure(kernel))
     return BenchResult(bench="kernels", quick=options.quick, figures=tuple(figures))
+
+
+def _counted(only: Sequence[str]) -> list[str]:
+    """Kernels whose operations are counted."""
+    return [
+        kernel
+        for kernel in operations.COUNTED
+        if not only or any(f"operations.{kernel}.".startswith(f"{one}.") for one in only)
+    ]
 
 
 def _levels() -> tuple[str, ...]:

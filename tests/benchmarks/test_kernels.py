@@ -9,7 +9,7 @@ import pytest
 from aferir.errors import ProgramError
 from aferir.selftest.npb import Case, Timing
 from aferir.selftest.options import BenchOptions
-from benchmarks.kernels import bench
+from benchmarks.kernels import bench, operations
 
 LEVELS = ("v2", "v3", "v4")
 
@@ -57,3 +57,29 @@ def test_rounds_begin_with_another_contender_each_and_one_that_fails_ends(
     assert found["cg.S.1.v2_over_npb-cpp"].value == pytest.approx(2.0)
     assert found["cg.S.1.npb-fortran"].note == "it did not verify"
     assert not any("over_npb-fortran" in name for name in found)
+
+
+def test_operations_are_those_of_the_level_by_how_often_each_instruction_ran() -> None:
+    listing = """
+0000000000401000 <_ZN6aferir3npb6isa_v23runEv>:
+  401000:\tmovapd %xmm0,%xmm1
+  401004:\taddpd  %xmm0,%xmm1
+  401008:\tmulsd  (%rax),%xmm2
+
+0000000000401010 <_ZN6aferir3npb5setupEv>:
+  401010:\tdivsd  %xmm0,%xmm1
+"""
+    profile = """
+fn=run
+0x401000 0 7
+0x401004 0 5
+calls=3 0x401010
+0x401008 0 900
+0x401008 0 4
+0x401010 0 8
+"""
+    numbers = operations.read_disassembly(listing)
+    assert numbers == {0x401004: 2, 0x401008: 1}
+    executions = operations.read_callgrind(profile)
+    assert sum(executions.get(a, 0) * n for a, n in numbers.items()) == 5 * 2 + 4
+    assert operations.Operations(executed=110, nominal=200.0, iterations=10).share == 0.5

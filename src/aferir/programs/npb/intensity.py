@@ -1,6 +1,7 @@
 """Arithmetic intensity of NPB's kernels: floating-point operations per byte of memory traffic.
 
-Operations are those that NPB counts. Bytes are models of aferir's own programs, not measurements:
+Operations are those that NPB counts, until multiplied by `executed_share`. Bytes are models of
+aferir's own programs, not measurements:
 an array that exceeds the caches is counted once per pass for reading and once for writing, and
 repeated reads within a pass hit the caches. docs/concepts/roofline.md derives each figure.
 """
@@ -32,6 +33,18 @@ def _ft(points_log2: int) -> float:
     """
     operations = 5.23518 + 7.21113 * points_log2 * math.log(2)
     return operations / ((1 + 2 * 2) * 2 * _DOUBLE)
+
+
+_EXECUTED = {"cg": 1.03, "mg": 1.25, "ft": 0.64, "bt": 0.72, "sp": 0.87, "lu": 0.38}
+"""Operations that our programs execute over those that NPB counts, by kernel.
+
+Counted with callgrind at x86-64-v2 by `python -m benchmarks kernels`: docs/concepts/roofline.md.
+"""
+
+
+def executed_share(kernel: str) -> float:
+    """Operations that our program executes over those that NPB counts. Errors: KeyError."""
+    return _EXECUTED[kernel]
 
 
 _INTENSITIES = {

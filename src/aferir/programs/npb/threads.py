@@ -20,7 +20,7 @@ from aferir.programs.kernels import (
     positive,
     read_figures,
 )
-from aferir.programs.npb.intensity import intensity
+from aferir.programs.npb.intensity import executed_share, intensity
 
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)
 CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
@@ -105,9 +105,10 @@ def _modelled(figures: Mapping[str, object], rate_mops: float) -> tuple[Sample, 
     modelled = intensity(kernel, problem_class) if problem_class in CLASSES else None
     if modelled is None:
         return ()
+    executed = executed_share(kernel)
     return (
-        Sample("modelled_flops", rate_mops * 1e6, "flop/s"),
-        Sample("modelled_intensity", modelled, "flop/B"),
+        Sample("modelled_flops", rate_mops * 1e6 * executed, "flop/s"),
+        Sample("modelled_intensity", modelled * executed, "flop/B"),
     )
 
 
