@@ -184,23 +184,22 @@ def test_its_devices_are_what_was_asked_for(
     assert int(said.splitlines()[-1]) > 4.5 * 2**30
 
 
-def test_a_microvm_boots_from_memory_mapped_devices_and_keeps_time(guests: Environment) -> None:
+def test_a_microvm_boots_by_kvm_alone(guests: Environment) -> None:
+    base = userland.find(userland.host_recipe())
+    assert base is not None
+    if not kvm.verdict(base).works:
+        before = list(journal.entries())
+        with pytest.raises(MissingError, match="board microvm") as error:
+            guests.allocate(spec(machine="microvm"))
+        assert error.value.remedy == 'machine = "q35"'
+        assert list(journal.entries()) == before
+        return
+    asked = guests.allocate(spec(machine="microvm"))
     try:
-        asked = guests.allocate(spec(machine="microvm", cpus=2))
-    except MissingError as lacks:
-        pytest.skip(lacks.message)
-    try:
-        clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-        look = f"readlink /sys/block/vda; ls /sys/bus/pci/devices | wc -l; nproc; cat {clock}"
-        disk, pci, cpus, clock = asked.run(["sh", "-c", look]).stdout.splitlines()
-        asked.pause()
-        asked.resume()
-        assert asked.run(["echo", "on"]).stdout == "on\n"
+        disk = asked.run(["readlink", "/sys/block/vda"]).stdout
     finally:
         asked.release()
     assert "LNRO0005" in disk, "the identity of a virtio-mmio device in ACPI"
-    assert (pci, cpus) == ("0", "2")
-    assert clock in ("tsc", "tsc-early", "kvm-clock")
 
 
 def test_a_kernel_of_ones_own_boots_and_a_disk_is_not_made_smaller(guests: Environment) -> None:

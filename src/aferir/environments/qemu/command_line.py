@@ -62,20 +62,18 @@ def command(
     wires: Sequence[Wire] = (),
     hardware: Hardware = _USUAL,
     tools: Path | None = None,
-    parameters: Sequence[str] = (),
 ) -> list[str]:
     """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
     Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's hardware
     address on it. `wires` make interfaces that QEMU's monitor calls wire0, wire1, ...; without
     either the guest has no network. `tools` is a disk with our userland, beside one with another.
-    `parameters` are more words for the kernel.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
         *("-smp", f"{cpus},sockets=1,cores={cpus},threads=1"),
         *("-m", f"{-(-memory_bytes // 2**20)}M"),
-        *("-append", " ".join((_KERNEL, *parameters))),
+        *("-append", _KERNEL),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
         *(word for device in hardware.disk() for word in ("-device", device)),
         *(_tools(tools, hardware) if tools is not None else ()),

@@ -25,6 +25,8 @@ class Board(msgspec.Struct, frozen=True):
     networks: frozenset[NetworkDevice]
     bus: Literal["pci", "device"] = "pci"
     """End of the names of virtio devices: on PCI, or memory-mapped (virtio-mmio)."""
+    emulated: bool = True
+    """Whether Linux boots on it without KVM, however busy the host is."""
 
 
 _NETWORKS: frozenset[NetworkDevice] = frozenset(("none", "virtio", "e1000", "rtl8139"))
@@ -40,7 +42,11 @@ BOARDS: Mapping[Machine, Board] = {
         _NETWORKS,
     ),
     "microvm": Board(
-        "microvm", frozenset(("virtio", "scsi")), frozenset(("none", "virtio")), "device"
+        "microvm",
+        frozenset(("virtio", "scsi")),
+        frozenset(("none", "virtio")),
+        bus="device",
+        emulated=False,
     ),
 }
 """Boards, the usual one first."""

@@ -15,7 +15,7 @@ from aferir.environments import agent, console
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import boot, command_line, counter, kvm, monitor
+from aferir.environments.qemu import boot, command_line, kvm, monitor
 from aferir.environments.qemu.hardware import Hardware
 from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
@@ -118,6 +118,7 @@ class VirtualMachine:
         hardware, image, size_bytes = Hardware(), "", 0
         if isinstance(spec, GuestSpec):
             hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
+        _check_board(hardware, accelerator)
         begin = boot.start(hardware, base, self._progress, foreign=bool(image))
         pinned = affinity.pinned(spec, affinity.host_cpus())
         clock = time.perf_counter()
@@ -233,6 +234,16 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
     journal.erase(entry)
 
 
+def _check_board(hardware: Hardware, accelerator: command_line.Accelerator) -> None:
+    """Raise MissingError for a board on which an emulated guest does not always boot."""
+    if accelerator != "kvm" and not hardware.board.emulated:
+        raise MissingError(
+            f"guests are emulated here, and on the board {hardware.machine} an emulated Linux finds"
+            " no sure rate of its timer",
+            remedy='machine = "q35"',
+        )
+
+
 def _start(
     spec: EnvironmentSpec,
     entry: journal.Entry,
@@ -268,7 +279,6 @@ def _start(
         wires=wires,
         hardware=hardware,
         tools=tools,
-        parameters=counter.parameters(hardware, accelerator),
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]

@@ -7,11 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir.clock import rvec
-from aferir.environments.qemu import command_line, counter
+from aferir.environments.qemu import command_line
 from aferir.environments.qemu.hardware import Hardware
 from aferir.environments.qemu.spec import GuestSpec
-from aferir.errors import MissingError
 from aferir.image import initramfs
 
 
@@ -114,18 +112,6 @@ def test_a_device_that_the_board_lacks_is_refused_with_one_that_has_it(
         msgspec.convert({**msgspec.to_builtins(made), "machine": remedy}, GuestSpec).conflicts()
         == ()
     )
-
-
-def test_only_an_emulated_microvm_is_told_the_rate_of_its_counter() -> None:
-    board = Hardware(machine="microvm")
-    if rvec.info().invariance == "trusted":
-        rate, trusted = counter.parameters(board, "tcg")
-        assert int(rate.removeprefix("tsc_early_khz=")) > 0
-        assert trusted == "tsc=reliable"
-    else:
-        with pytest.raises(MissingError, match="microvm"):
-            counter.parameters(board, "tcg")
-    assert counter.parameters(board, "kvm") == counter.parameters(Hardware(), "tcg") == ()
 
 
 def test_an_archive_is_changed_again_and_again() -> None:
