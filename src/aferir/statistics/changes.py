@@ -10,6 +10,8 @@ its variance inflation (1 + r) / (1 - r), where r is its lag-1 autocorrelation.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,15 @@ series, so that time grows with their length and not with its square.
 """
 _STRONGEST = 0.95
 """Autocorrelation above which a series is a random walk, in which every change is chance."""
+
+_NORMAL_MAD = 1.4826
+"""Standard deviation of normal values over their median absolute deviation."""
+_CLIP = 3.0
+"""Deviations from the median that are left of a spike: it is an outlier and not a change."""
+_FREEDOM = 4
+"""Degrees of freedom of Student's t distribution, as Lange, Little and Taylor 1989 advise."""
+_MARGIN = 1.5
+"""Standard errors that the assumed autocorrelation is above its estimate."""
 
 _Floats = NDArray[np.float32]
 
@@ -110,18 +121,67 @@ def clearest(series: Array, level: float, rng: np.random.Generator) -> tuple[int
     Drawing ends as soon as the p value is certain to be above `level`, and what is returned is then
     a rough one (Besag and Clifford 1991). The series has at least 2 `LEAST` values.
     """
-    steps, weights = _steps(series), _weights(series.size)
-    distances = _distances(steps, weights)
-    at = int(distances.argmax()) + 1
-    r = autocorrelation(series, at)
-    reached = float(distances.max()) * (1 - r) / (1 + r)
+    at = int(_distances(_steps(series), _weights(series.size)).argmax()) + 1
+    at = _place(series, at, autocorrelation(_clipped(series, at), at))
+    innovations = _innovations(_clipped(series, at), at)
+    steps, weights = _steps(innovations), _weights(innovations.size)
+    reached = _distances(steps, weights).max()
     beyond = 0
     for drawn in range(1, PERMUTATIONS + 1):
-        permuted = _distances(steps[rng.permutation(series.size)], weights)
+        permuted = _distances(steps[rng.permutation(innovations.size)], weights)
         beyond += bool(permuted.max() >= reached)
         if beyond + 1 > level * (PERMUTATIONS + 1):
             return at, (beyond + 1) / (drawn + 1)
     return at, (beyond + 1) / (PERMUTATIONS + 1)
+
+
+def _levels(series: Array, at: int) -> tuple[float, float]:
+    """Median before and from a division on."""
+    return float(np.median(series[:at])), float(np.median(series[at:]))
+
+
+def _clipped(series: Array, at: int) -> Array:
+    """Series whose deviations from the medians of both parts are at most `_CLIP` deviations."""
+    before, after = _levels(series, at)
+    levels = np.where(np.arange(series.size) < at, before, after)
+    rest = series - levels
+    spread = _CLIP * _NORMAL_MAD * float(np.median(np.abs(rest)))
+    return levels + np.clip(rest, -spread, spread) if spread > 0 else series
+
+
+def _place(series: Array, near: int, r: float) -> int:
+    """Division at which a first-order autoregression with a shift is most likely.
+
+    `near` is the division from which both levels are taken, and `r` the autocorrelation: it blurs
+    the energy distance, but not the innovations, of which one has the whole shift. They are
+    compared by Student's t distribution (Lange, Little and Taylor 1989), so that a spike counts
+    little.
+    """
+    before, after = _levels(series, near)
+    level = (1 - r) * before, r * (after - before), (1 - r) * after
+    pushes = series[1:] - r * series[:-1]
+    spread = np.minimum(np.abs(pushes - level[0]), np.abs(pushes - level[2]))
+    scale = _NORMAL_MAD * float(np.median(spread))
+    if scale == 0:
+        return near
+    low, jump, high = (
+        np.log1p(((pushes - one) / scale) ** 2 / _FREEDOM)
+        for one in (level[0], level[1] + level[2], level[2])
+    )
+    costs = np.cumsum(low) - low + jump + np.cumsum(high[::-1])[::-1] - high
+    return int(costs[LEAST - 1 : series.size - LEAST].argmin()) + LEAST
+
+
+def _innovations(series: Array, at: int) -> Array:
+    """What each value adds to the share of the one before it that an autoregression repeats.
+
+    They are independent where the series has no change (Robbins, Gallagher, Lund and Aue 2011), so
+    that their permutations are as likely. The share is the largest that the series does not
+    exclude: a smaller one would leave dependence, which looks like a change.
+    """
+    r = autocorrelation(series, at)
+    r = min(r + _MARGIN * math.sqrt((1 - r**2) / series.size), _STRONGEST)
+    return np.asarray(series[1:] - r * series[:-1], dtype=np.float64)
 
 
 def autocorrelation(series: Array, at: int) -> float:
