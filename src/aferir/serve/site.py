@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import get_args
 
@@ -28,6 +28,10 @@ from aferir.store.run import COMPLETE, RECORDS, list_folders, read_manifest, rea
 
 Query = Mapping[str, Sequence[str]]
 """Values of each key of an address's query."""
+REPORTS = 8
+"""Evaluated reports that stay in memory: one of 16 environments and 62 programs has 4.7 MB and took
+2 s of CPU time, a usual one 0.1 MB and 0.1 s.
+"""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -56,8 +60,7 @@ class Site:
         self._served = served
         self._following, self._reporting = threading.Lock(), threading.Lock()
         self._progress: dict[str, Progress] = {}
-        self._reports: dict[str, tuple[tuple[int, int], bytes]] = {}
-        """Report of a run without one in its folder, with size and time of its records."""
+        self._evaluated = lru_cache(REPORTS)(_evaluated)
 
     def answer(self, path: str, query: Query | None = None) -> Answer:
         """Content of an address such as `run/NAME/index.html`; the empty one is the list."""
@@ -145,11 +148,12 @@ class Site:
         known = path.stat() if path.exists() else None
         stamp = (known.st_size, known.st_mtime_ns) if known else (0, 0)
         with self._reporting:  # not that of progress: a report may take long
-            had = self._reports.get(folder.name)
-            if had is None or had[0] != stamp:
-                had = (stamp, _encoded(report(folder)))
-                self._reports[folder.name] = had
-        return had[1]
+            return self._evaluated(folder, stamp)
+
+
+def _evaluated(folder: Path, stamp: tuple[int, int]) -> bytes:  # noqa: ARG001 - the cache's key
+    """Report of a run whose records have that size in bytes and that time of change in ns."""
+    return _encoded(report(folder))
 
 
 def _created(folder: Path) -> int:

@@ -33,6 +33,15 @@ def test_every_special_letter_is_set_as_it_is(tmp_path: Path) -> None:
     assert latex(evil).splitlines()[0] == r"% Durations against native in x \input{y}"
 
 
+@pytest.mark.parametrize("name", ["[3pt]", "*", " [x"])
+def test_a_row_is_no_argument_of_the_line_before(name: str, tmp_path: Path) -> None:
+    _, evaluation = one_run(tmp_path)
+    cells = tuple(msgspec.structs.replace(cell, group=name) for cell in evaluation.cells)
+    rows = latex(msgspec.structs.replace(evaluation, cells=cells)).splitlines()
+    assert any(row.startswith("{}" + name.strip()) for row in rows)
+    assert not any(row.lstrip().startswith(("[", "*")) for row in rows)
+
+
 def test_a_run_that_compares_nothing_has_no_table(tmp_path: Path) -> None:
     _, evaluation = one_run(tmp_path)
     with pytest.raises(UsageError, match="compares nothing"):

@@ -17,7 +17,7 @@ from aferir.model.provenance import Provenance
 from aferir.report.write.html import html
 from aferir.serve import pages
 from aferir.serve.export import export
-from aferir.serve.site import Site, report
+from aferir.serve.site import REPORTS, Site, report
 from aferir.store import create_run, open_run
 from aferir.store.run import COMPLETE, RECORDS
 from tests.unit.report.published.runs import Made, cluster, native, plan, records
@@ -106,6 +106,23 @@ def test_progress_of_an_unfinished_run_grows(runs: Path) -> None:
     assert after["text"] == "10 of 10 repetitions, 0 failed"
     assert "data-state" in page(runs, "run/made-up-005/index.html")
     assert "data-state" not in page(runs, "run/made-up-023/index.html")
+
+
+def test_a_report_is_evaluated_once_and_few_stay_in_memory(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated: list[str] = []
+
+    def counted(folder: Path) -> str:
+        evaluated.append(folder.name)
+        return report(folder)
+
+    monkeypatch.setattr("aferir.serve.site.report", counted)
+    site = Site(runs, served=True)
+    names = [f"made-up-{k:03}" for k in range(REPORTS + 1)]
+    for name in [*names, names[-1], names[0]]:
+        assert site.answer(f"run/{name}/report.html").found
+    assert evaluated == [*names, names[0]]
 
 
 def test_a_served_report_is_the_one_that_is_written(tmp_path: Path) -> None:

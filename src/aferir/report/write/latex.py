@@ -77,7 +77,9 @@ def _rows(cells: Sequence[CellResult]) -> list[str]:
             str(ratio.n),
             p_value(verdict.p_adjusted if verdict else None),
         )
-        rows.append(" & ".join(map(escaped, fields)) + r" \\")
+        row = " & ".join(map(escaped, fields)) + r" \\"
+        # What ends the line before reads a bracket or a star as its own argument.
+        rows.append("{}" + row if row.startswith(("[", "*")) else row)
     return rows
 
 
