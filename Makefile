@@ -41,6 +41,8 @@ format: setup-dev
 # Pages, manual pages and the schema that are written from declarations in the code.
 reference: setup-dev
 	@.venv/bin/aferir schema > docs/reference/experiment.schema.json
+	@for file in run.json plan.json provenance.json records.jsonl complete.json report.json; do \
+		.venv/bin/aferir schema --of $$file > docs/reference/schemas/$$file; done
 	@.venv/bin/aferir schema --markdown > docs/reference/programs.md
 	@.venv/bin/aferir schema --markdown environments > docs/reference/environment-keys.md
 	@.venv/bin/aferir schema --markdown sections > docs/reference/experiment-keys.md

@@ -1,9 +1,11 @@
-"""Print the JSON Schema of experiment files, for editors and other programs.
+"""Print the JSON Schema of experiment files or of a file of a run, for editors and programs.
 
-It includes the kinds of environment and the programs that other packages add to this installation.
+That of experiment files includes the kinds of environment and the programs that other packages add
+to this installation.
 
 examples:
     aferir schema > experiment.schema.json
+    aferir schema --of report.json            the files of a run, with the version of their form
     aferir schema --markdown                  every parameter of every program, as a page
     aferir schema --markdown environments     every key of every kind of environment
     aferir schema --markdown sections         every key of the other tables of a file
@@ -17,11 +19,26 @@ from collections.abc import Callable
 
 NAME = "schema"
 HELP = "what an experiment file may say, as a JSON Schema"
+FILES_OF_A_RUN = (
+    "run.json",
+    "plan.json",
+    "provenance.json",
+    "records.jsonl",
+    "complete.json",
+    "report.json",
+)
+"""Keys of `report.schemas.FILES`, which is not imported for other verbs' sake."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir schema`."""
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--of",
+        choices=FILES_OF_A_RUN,
+        help="print the schema of this file of a run instead",
+    )
+    what.add_argument(
         "--markdown",
         nargs="?",
         const="programs",
@@ -38,6 +55,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir import registry
     from aferir.config import reference, schema
     from aferir.installed import installed
+    from aferir.report import schemas
     from aferir.report.published import page
     from aferir.report.published.compare import load
 
@@ -50,6 +68,10 @@ def execute(options: argparse.Namespace) -> int:
     if options.markdown:
         print(pages[options.markdown](), end="")
     else:
-        document = schema.document(registry.all_programs(), registry.kinds())
+        document = (
+            schemas.schema(options.of)
+            if options.of
+            else schema.document(registry.all_programs(), registry.kinds())
+        )
         print(json.dumps(document, indent=1))
     return 0

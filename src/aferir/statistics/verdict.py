@@ -70,8 +70,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """True if equivalent in typical repetitions and in the mean, and without stalls."""
     equivalence_p: float | None
     """Larger p value of the two one-sided tests of typical repetitions against the margin."""
-    mean_equivalence_p: float | None
-    """Larger p value of the two one-sided tests of the means."""
+    mean_equivalence_p: float | None = None
+    """Larger p value of the two one-sided tests of the means; None in files of earlier versions."""
     bound: float | None
     """Largest difference that the samples permit at the level: the interval lies within 1/(1 +
     bound) and 1 + bound.

@@ -1,8 +1,9 @@
 """Run folders that an earlier version wrote can be reported.
 
-`fixtures/run-format-N` was written through the store of the version that introduced format N and
-is never written again: two programs in three environments, one of them emulated, with a failed
-repetition, series, allocations, and an environment that was left out.
+`fixtures/run-format-N` was written through the store of the version that introduced format N,
+`fixtures/report-format-N` through its report; they are never written again. They have two programs
+in three environments, one of them emulated, with a failed repetition, series, allocations, and an
+environment that was left out.
 """
 
 from __future__ import annotations
