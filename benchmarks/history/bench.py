@@ -26,6 +26,11 @@ MARGIN = 20
 TRIALS, QUICK_TRIALS = 200, 8
 """Series of each kind of noise; peers, which are known to be worse, divide a quarter of them."""
 
+WATCHED = 50
+"""Series that are looked at after each run: alarms of one series come in bursts, as its p value
+crosses the level again and again.
+"""
+
 
 def ours(values: Array) -> list[int]:
     """Return the places of the product's change points."""
@@ -91,7 +96,7 @@ def watching(options: BenchOptions, note: Note) -> list[Figure]:
     An alarm is a look that shows a change point where the look before it showed none.
     """
     figures = []
-    trials = 2 if options.quick else TRIALS // 10
+    trials = 2 if options.quick else WATCHED
     for k, name in enumerate(NOISES):
         note(f"watching {name}", k / len(NOISES))
         rng, wrong = _random(options, "watching", name), 0

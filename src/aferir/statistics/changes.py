@@ -42,9 +42,17 @@ _NORMAL_MAD = 1.4826
 """Standard deviation of normal values over their median absolute deviation."""
 _CLIP = 3.0
 """Deviations from the median that are left of a spike: it is an outlier and not a change."""
-_FREEDOM = 4
-"""Degrees of freedom of Student's t distribution, as Lange, Little and Taylor 1989 advise."""
-_MARGIN = 1.5
+_CUT = 4.0
+"""Standard deviations from which on innovations count alike when a change is placed: with an
+autocorrelation of 0.6 and a shift of three deviations, 96.5 % are placed within two runs, 94.7 % by
+the likelihood of Student's t distribution, and 97.3 % if autocorrelation, levels and spread are
+known (n = 1,200 and 1,500).
+"""
+_FURTHER = 5.0
+"""Difference of two estimates of the autocorrelation, times the root of the number of runs, from
+which on the series has further shifts: without any, its standard deviation is 1.4 to 2.4.
+"""
+_MARGIN = 1.0
 """Standard errors that the assumed autocorrelation is above its estimate."""
 
 _Floats = NDArray[np.float32]
@@ -152,22 +160,21 @@ def _clipped(series: Array, at: int) -> Array:
 def _place(series: Array, near: int, r: float) -> int:
     """Division at which a first-order autoregression with a shift is most likely.
 
-    `near` is the division from which both levels are taken, and `r` the autocorrelation: it blurs
-    the energy distance, but not the innovations, of which one has the whole shift. They are
-    compared by Student's t distribution (Lange, Little and Taylor 1989), so that a spike counts
-    little.
+    `near` is the division from which both levels are taken, and `r` the autocorrelation. It blurs
+    the energy distance but not the innovations, the first of which has the whole shift. Squared
+    innovations are cut at `_CUT` deviations, so that a spike counts little.
     """
     before, after = _levels(series, near)
-    level = (1 - r) * before, r * (after - before), (1 - r) * after
     pushes = series[1:] - r * series[:-1]
-    spread = np.minimum(np.abs(pushes - level[0]), np.abs(pushes - level[2]))
-    scale = _NORMAL_MAD * float(np.median(spread))
+    low, jump, high = (
+        pushes - (1 - r) * before,
+        pushes - after + r * before,
+        pushes - (1 - r) * after,
+    )
+    scale = _NORMAL_MAD * float(np.median(np.abs(np.concatenate([low[: near - 1], high[near:]]))))
     if scale == 0:
         return near
-    low, jump, high = (
-        np.log1p(((pushes - one) / scale) ** 2 / _FREEDOM)
-        for one in (level[0], level[1] + level[2], level[2])
-    )
+    low, jump, high = (np.minimum((one / scale) ** 2, _CUT**2) for one in (low, jump, high))
     costs = np.cumsum(low) - low + jump + np.cumsum(high[::-1])[::-1] - high
     return int(costs[LEAST - 1 : series.size - LEAST].argmin()) + LEAST
 
@@ -187,9 +194,9 @@ def _innovations(series: Array, at: int) -> Array:
 def autocorrelation(series: Array, at: int) -> float:
     """Lag-1 autocorrelation of a series that may have a shift at `at`, from 0 to 0.95.
 
-    The smaller of two estimates. The usual one, about the medians of both parts and corrected for
-    its bias, is too large if there are further shifts. Differences of neighbours and of next
-    neighbours are not affected by a few shifts, but vary more.
+    The usual estimate about the means of both parts, corrected for its bias, is too large if there
+    are further shifts. Differences of neighbours and of next neighbours are not affected by a few
+    shifts, but vary more: their estimate counts where it is far below the usual one.
     """
     n = series.size
     rest = np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
@@ -200,7 +207,8 @@ def autocorrelation(series: Array, at: int) -> float:
     usual += 2 * (1 + 3 * usual) / n  # Kendall 1954, once for each of the two means
     near, far = _spread(np.diff(series)), _spread(series[2:] - series[:-2])
     local = far / near - 1 if near > 0 else 0.0
-    return min(max(min(usual, local), 0.0), _STRONGEST)
+    found = local if usual - local > _FURTHER / math.sqrt(n) else usual
+    return min(max(found, 0.0), _STRONGEST)
 
 
 def _spread(differences: Array) -> float:
