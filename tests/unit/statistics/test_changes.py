@@ -53,6 +53,23 @@ def test_neighbours_that_are_alike_are_no_change() -> None:
     assert change_points(series) == ()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_shift_is_placed_although_neighbours_are_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    noise = lfilter([1.0], [1.0, -0.6], 0.8 * rng.normal(size=400))[200:]
+    noise[95] += 20  # a spike before the shift
+    series = np.exp(0.01 * noise)
+    series[100:] *= 1.03
+    assert [abs(change.at - 100) <= 2 for change in change_points(series)] == [True]
+
+
+def test_a_further_shift_is_no_autocorrelation() -> None:
+    series = np.random.default_rng(4).normal(0.0, 1.0, 200)
+    series[60:140] += 3.0
+    assert autocorrelation(series, 60) < 0.2
+    assert autocorrelation(np.sort(series), 100) == pytest.approx(0.95)
+
+
 @pytest.mark.parametrize("series", [[], [1.0], [1.0] * 50, [1.0, 2.0] * 4, [-1.0, 0.0, 1.0] * 30])
 def test_there_is_no_change_in_short_constant_and_alternating_series(series: list[float]) -> None:
     assert change_points(np.array(series)) == ()
