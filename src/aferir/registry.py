@@ -1,4 +1,4 @@
-"""Every kind of environment and every program that this aferir knows, by name."""
+"""Lists every kind of environment and every program of this installation by name."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def clean(entries: Sequence[journal.Entry]) -> list[str]:
 
 
 def image_users() -> frozenset[str]:
-    """Kinds of journal entries whose things may read from an image."""
+    """Kinds of journal entries whose objects, such as containers, may read from an image."""
     kept = (kind.clean for kind in kinds().values() if kind.has_image)
     return frozenset[str]().union(*kept)
 

@@ -36,7 +36,7 @@ class Place(Protocol):
 
 
 def usual_kind(method: Method) -> Kind:
-    """The default place of a method: a guest if it needs bonding and this kernel has none."""
+    """Default place: namespaces, or a guest if bonding is needed and this kernel has none."""
     if isinstance(method, Bonding) and not bonding.is_there():
         return "guest"
     return "namespaces"

@@ -61,7 +61,7 @@ _Printed = TypeVar("_Printed", Sent, Received, "_Iperf", "_Sweep")
 
 
 class Commands(Protocol):
-    """Shell commands by which one program receives and sends a stream."""
+    """Shell commands with which one program receives and sends a stream."""
 
     def prepare(self, prefix: str) -> list[str]:
         """Commands that write files in advance; `prefix` precedes the hosts' names."""

@@ -56,7 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """Output of a job, and the bytes that each link of host1 sent and received meanwhile."""
+    """Output of a job, and the bytes that each link of host1 sent and received during the job."""
 
     stdout: str
     link_bytes: dict[str, int]

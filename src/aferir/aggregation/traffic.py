@@ -44,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     sent: tuple[Sent, ...]
     received: tuple[Received, ...]
     link_sent: dict[str, int]
-    """Bytes that each link of host1 sent meanwhile."""
+    """Bytes that each link of host1 sent during the measurement."""
     link_received: dict[str, int]
     dropped: int
     """Packets dropped at full queues of links."""

@@ -43,7 +43,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of the search, beside the initial state."""
+    """Result of the search, compared with the initial state."""
 
     before: Trial
     after: Trial
@@ -126,7 +126,7 @@ def search(
 
 
 def together(one: Candidate, other: Candidate) -> Candidate:
-    """Both changes at once."""
+    """Both changes applied together."""
     packets = max(one.method.packets_per_slave, other.method.packets_per_slave)
     method = msgspec.structs.replace(one.method, packets_per_slave=packets)
     return Candidate(f"{one.name}, {other.name}", method, add(one.tuning, other.tuning))

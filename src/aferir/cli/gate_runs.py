@@ -24,7 +24,7 @@ from aferir.statistics.sequential import Limits, look
 from aferir.store import Run, open_run
 
 ITSELF_SHARE = 0.2
-"""Share of the time in which base runs beside itself."""
+"""Share of the time in which the base version is compared with itself."""
 ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
@@ -51,7 +51,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Itself(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of base beside itself."""
+    """Result of the base version compared with itself."""
 
     metric: str
     """Metric that is compared."""

@@ -15,7 +15,7 @@ import sys
 from typing import Any, TextIO
 
 _GONE = (errno.EPIPE, errno.EBADF)
-"""Errors that mean that nobody reads the output, which is not reported."""
+"""Errors of an output that no process reads any more; they are not reported."""
 
 
 class Lasting(io.FileIO):

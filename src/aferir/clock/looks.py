@@ -20,7 +20,7 @@ CHUNK = 1 << 15
 """Number of nodes whose delays are in memory at a time: about 3 MB for each direction."""
 
 Filter = Literal["round-trip", "directions"]
-"""Delays that are used: of the smallest round trip (Dutra 2015), or each direction's smallest."""
+"""Choice of delays: both of the shortest round trip (Dutra 2015), or the shortest each way."""
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):

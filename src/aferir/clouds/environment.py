@@ -36,7 +36,7 @@ def _wanted(path: str) -> Wanted:
 
 
 class CloudSpec(EnvironmentSpec, frozen=True, kw_only=True):
-    """The host, from which programs request instances of a cloud."""
+    """Keys of the environment in which programs run on the host and request cloud instances."""
 
     kind: EnvironmentKind = KIND
     cloud: (
@@ -66,7 +66,7 @@ class Clouds:
         return [Finding(KIND, "ok", "programs may ask clouds for instances")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Nothing to prepare, as the image is the cloud's."""
+        """Do nothing: the cloud has the image already."""
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> CloudInstance:

@@ -16,7 +16,7 @@ cloud says that it has ended."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What a cloud reports about one instance at one time."""
+    """A cloud's report about one instance at one time."""
 
     stage: Stage
     address: str = ""

@@ -228,7 +228,7 @@ def wanted_of(entry: Entry) -> Wanted:
 
 
 def made_of(entry: Entry) -> Made:
-    """What is known about the instance that an entry announces."""
+    """Known facts about the instance that a journal entry announces."""
     asked = entry.details.get("asked")
     return Made(
         name=name_of(entry),

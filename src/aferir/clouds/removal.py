@@ -26,7 +26,7 @@ _ASK_AGAIN_S = 10.0
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What is known about an instance that may have been created."""
+    """Known facts about an instance that may have been created."""
 
     name: str
     identity: str = ""

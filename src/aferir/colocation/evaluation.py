@@ -34,7 +34,7 @@ def latency_metric(sla: Sla) -> str:
 
 
 def bound(sla: Sla, like: Series) -> Series:
-    """The SLA as a constant line beside a curve."""
+    """SLA's bound at each point of a curve, for a constant line in the same chart."""
     values = (sla.bound_s,) * len(like.values)
     return msgspec.structs.replace(like, values=values, label=f"SLA: {1e3 * sla.bound_s:g} ms")
 

@@ -13,7 +13,7 @@ from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Seen, Usage, between
 
 _ASK_SHARE = 0.02
-"""Largest share of time spent on thread dumps of JVMs, whose threads pause meanwhile."""
+"""Largest share of time spent on thread dumps of JVMs, which pause their threads."""
 _SAMPLE_S = 1.0
 _SAMPLES = 120
 _JUDGE_S = 5.0

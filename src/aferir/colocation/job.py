@@ -16,7 +16,7 @@ Reason = Literal["batch ended", "service ended", "stopped"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One service, and the batch program that runs beside it."""
+    """One service, and the batch program that is co-located with it."""
 
     service: ServiceSpec
     sla: Sla

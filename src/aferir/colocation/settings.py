@@ -19,7 +19,7 @@ SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
 
 Lever = Literal["memory", "disk"]
-"""Resources beside processors that a policy may limit for the batch."""
+"""Resources other than processors that a policy may limit for the batch."""
 LEVERS: tuple[Lever, ...] = get_args(Lever)
 
 
@@ -198,7 +198,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     service_memory_bytes: int = 0
     """Memory of the service's control group; 0: unknown."""
     levers: frozenset[Lever] = frozenset()
-    """Resources beside processors that can be limited for the batch here."""
+    """Resources other than processors that this machine can limit for the batch."""
     batch_throttled: float = 0.0
     """Share of time in which the quota throttled the batch program, 0 to 1."""
     cores: int = 1

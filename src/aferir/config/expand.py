@@ -50,7 +50,7 @@ class _Placed(msgspec.Struct, frozen=True):
     cell: Cell
     spec: EnvironmentSpec
     lack: str
-    """Reason why memory there is too small; empty: it suffices."""
+    """Reason why the environment's memory is too small for the workload; empty: it suffices."""
 
 
 def expand(

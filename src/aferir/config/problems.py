@@ -11,7 +11,7 @@ _MOST_SHOWN = 40
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One error."""
+    """One error in an experiment file."""
 
     path: str
     """Path in the file, e.g. `environment[2].memory`: the second `[[environment]]`."""

@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12) of experiment files, by which editors complete and check them."""
+"""JSON Schema (draft 2020-12) of experiment files, for editors that complete and check them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     times_s: tuple[float, ...]
     """Arrival times in seconds since the common start, ascending."""
     begin_s: float
-    """The common start in seconds, on the clock of that place."""
+    """Common start of all viewers in seconds on the clock of the host where these ones run."""
     limit_s: float
 
 

@@ -22,7 +22,7 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int | None = None
     """Number of hosts; None: each allocation has a host of its own."""
     at_once: int = 1
-    """Number of allocations that one host carries out at once."""
+    """Largest number of allocations that one host carries out concurrently."""
     scheduler_share: float = 0.0
     """Share of an allocation's time alone that the scheduler takes, which serves one at a time."""
     store_share: float = 0.0

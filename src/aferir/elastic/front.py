@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     predictor_window_s: float = 0.0
     """Window in seconds of a linear predictor of the number of clients; 0: no predictor."""
     predictor_horizon_s: float = 0.0
-    """Time in seconds that the predictor looks ahead; Nodes for its forecast are allocated now."""
+    """Horizon of the predictor in seconds; Nodes for its forecast are allocated now."""
     most_nodes: int | None = None
     """The environment's quota of Nodes; None: no quota."""
 

@@ -35,7 +35,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Loads(msgspec.Struct, frozen=True):
-    """Loads in percent, one for each interval between two looks; ends in seconds."""
+    """Loads in percent, one for each interval between two samples; ends of intervals in seconds."""
 
     at_s: tuple[float, ...]
     all_cores: tuple[float, ...]
@@ -43,7 +43,7 @@ class Loads(msgspec.Struct, frozen=True):
 
 
 def loads(looks: Sequence[Look]) -> Loads:
-    """Loads between looks; an interval without a tick on the server's core is left out."""
+    """Loads between samples; an interval without a tick on the server's core is left out."""
     found = []
     for before, after in itertools.pairwise(looks):
         passed = {

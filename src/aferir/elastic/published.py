@@ -56,7 +56,7 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
 
     cell: Cell
     alone: tuple[int, ...]
-    """Blocked clients of each run if allocations do not delay one another."""
+    """Number of blocked clients in each run without contention between allocations."""
     blocked: tuple[int, ...]
     """Blocked clients of each run if they do."""
     blocked_percent: float

@@ -1,4 +1,4 @@
-"""Several instances of one environment that run the same at once: the cost among tenants."""
+"""Runs the same program in several instances of an environment: what tenants cost each other."""
 
 from __future__ import annotations
 

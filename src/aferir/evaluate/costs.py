@@ -26,7 +26,7 @@ _OTHER_QUESTIONS = (
     *("clock", "mpi-clock", "colocation"),
     *("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie"),
 )
-"""Programs whose duration says nothing of performance: they measure for a given time."""
+"""Programs whose duration is no measure of performance: they run for a given time."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +195,7 @@ def _time_precision(profile: Profile, _: str, run: Evaluation) -> Iterator[Figur
 
 
 def _isolation(_: Profile, __: str, run: Evaluation) -> Iterator[Figure]:
-    """Duration beside neighbours over that of a tenant that is alone."""
+    """Ratio of the duration with neighbours to that of a tenant that is alone."""
     seen = Seen(evaluation=run)
     for cell in run.cells:
         beside = _tenants(cell) > 1 and cell.program not in _OTHER_QUESTIONS

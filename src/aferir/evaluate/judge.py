@@ -48,7 +48,7 @@ class Crossing(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one weight may move until another environment is first."""
+    """Range of one weight in which the same environment stays first."""
 
     criterion: Criterion
     weight: float
@@ -58,7 +58,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """A criterion that matters to the user, and of which an environment has no figure."""
+    """A criterion with a weight above 0 for which an environment has no figure."""
 
     criterion: Criterion
     environment: str

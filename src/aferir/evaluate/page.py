@@ -30,7 +30,7 @@ from aferir.statistics.intervals import Interval
 _LEVEL = 0.95
 _ALMOST = 0.995
 _WIDE = 3.0
-"""Quotient of the ends of an axis from which on it is logarithmic."""
+"""Smallest ratio of the ends of an axis at which it is logarithmic."""
 MEANING: Mapping[Criterion, str] = {
     "performance": "duration over the baseline's, mean over the groups that all environments have",
     "energy": "energy of one result",

@@ -89,7 +89,7 @@ class TimePrecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a profile says."""
+    """Content of a profile."""
 
     general: General
     weights: Weights

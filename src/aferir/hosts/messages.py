@@ -11,7 +11,7 @@ from aferir.model.finding import Finding
 from aferir.model.plan import HostLimits
 
 AGENT = "aferir-agent"
-"""Mark of the line by which an agent tells that it is ready, or why it is not."""
+"""Mark of the line in which an agent reports that it is ready, or why it is not."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):

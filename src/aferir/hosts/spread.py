@@ -50,7 +50,7 @@ class Spread:
 
 
 class SpreadEnvironment:
-    """Environment of one kind on several hosts at once."""
+    """Environment of one kind that spans several hosts."""
 
     def __init__(self, hosts: Sequence[Host], kind: str) -> None:
         self.kind = kind
@@ -194,7 +194,7 @@ class SpreadInstance:
         self._first.in_doubt |= beside.in_doubt
 
     def _told(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Environment variables by which a program finds the other hosts."""
+        """Environment variables that name the other hosts for a program."""
         return {
             **environment,
             HOSTS: " ".join(self._names),

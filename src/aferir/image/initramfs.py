@@ -94,7 +94,7 @@ while :; do sleep 2147483647 & wait; done
 """
 
 CONTAINER_MARK = "run/aferir-booted"
-"""File below the container's root that its first program makes at once."""
+"""File below the container's root that its first program creates as its first act."""
 CONTAINER_INIT = f"""#!/bin/sh
 # First program of a container: says that it runs, then reaps what others leave behind.
 : > /{CONTAINER_MARK}

@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     kind: str
-    """Kind of thing, which selects the cleaner, e.g. `container`, `vm`, `process`."""
+    """Kind of the created object, which selects its cleaner: `container`, `vm`, `process` ..."""
     owner_pid: int
     owner_started: int
     """Start time of the owner in clock ticks since boot, because pids are reused."""
@@ -101,7 +101,7 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
 
 
 def amend(entry: Entry, more: dict[str, str]) -> Entry:
-    """Add details of a thing to its entry. Errors: RefusedError."""
+    """Add details of a created object to its entry. Errors: RefusedError."""
     amended = msgspec.structs.replace(entry, details={**entry.details, **more})
     path = _folder() / f"{entry.id}.json"
     with refusals(path, "written", remedy=_ELSEWHERE):
@@ -110,7 +110,7 @@ def amend(entry: Entry, more: dict[str, str]) -> Entry:
 
 
 def family(state: Path) -> str:
-    """Common prefix of all ids in that state folder, by which things show where they belong."""
+    """Common prefix of all IDs in that state folder, which names of created objects begin with."""
     return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]
 
 
@@ -143,7 +143,7 @@ def orphans() -> list[Entry]:
 
 
 def is_kept(entry: Entry) -> bool:
-    """True if the thing is to outlive its owner: see `write`."""
+    """True if the object may outlive the process that created it: see `write`."""
     if not entry.kept_by:
         return False
     try:

@@ -43,7 +43,7 @@ NO_LIMITS = Limits()
 
 
 class Disk(msgspec.Struct, frozen=True):
-    """A mounted device; pass its entry to `give_back`."""
+    """A mounted block device with a rate limit; `give_back` takes its entry and removes it."""
 
     entry: Entry
     device: Path

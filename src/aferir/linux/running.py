@@ -19,7 +19,7 @@ from aferir.linux.wait import MONOTONIC, Clock
 TICK_S = 1.0
 """Period in s at which the clock is read."""
 _GAP_S = 4 * TICK_S
-"""Gap in s between two readings from which on we were stopped, rather than on a busy machine."""
+"""Shortest gap in s between two readings that shows a stop of this process, not a busy machine."""
 _OWN_FAULT = (signal.SIGTTIN, signal.SIGTTOU)
 """Signals that stop a program which uses a terminal in the background: it would wait forever."""
 _STOPPED = "T"

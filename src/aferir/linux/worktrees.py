@@ -25,7 +25,7 @@ class Worktrees(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> dict[str, str]:
-        """Environment variables of processes in the worktrees, by which they are found."""
+        """Environment variables that mark processes in the worktrees for their removal."""
         return {undo.MARK: self.entry.id}
 
     def add(self, name: str, revision: str) -> Path:

@@ -21,7 +21,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     peer: str = ""
     peer_value: float | None = None
     ratio: float | None = None
-    """Our value over the peer's, so that more is better unless `note` says otherwise."""
+    """Ratio of our value to the peer's; more is better unless `note` says otherwise."""
     note: str = ""
 
 

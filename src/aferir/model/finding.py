@@ -10,7 +10,7 @@ Status = Literal["ok", "degraded", "missing"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that this machine has, lacks, or has in a lesser form."""
+    """One capability that this machine has, lacks, or has in a lesser form."""
 
     subject: str
     """Subject of the finding, e.g. `container`, `vm`, `frequency`."""

@@ -158,7 +158,7 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 METHODS: tuple[str, ...] = ("single", *MODES, "mptcp", "multipath", "multi-rail")
-"""Names by which a command line or an experiment file selects a method."""
+"""Names of the methods on command lines and in experiment files."""
 
 
 def method_by_name(name: str) -> Method:

@@ -1,4 +1,4 @@
-"""Loads that keep CPUs busy while power is read: loops, or FFmpeg that transcodes without end."""
+"""Runs loads that keep CPUs busy while power is read: loops, or FFmpeg in an endless job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures the energy of a piece of work by one power source that is read meanwhile."""
+"""Measures the energy of a piece of work from one power source, read while the work runs."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _factor(variables: Mapping[str, str]) -> tuple[float, str]:
 
 
 def _apparent(variables: Mapping[str, str]) -> float | None:
-    """Apparent power in volt-amperes; values that some devices give in thousands are converted."""
+    """Apparent power in volt-amperes; values that some devices report in kVA are converted."""
     apparent = _known(variables, "ups.power", "output.power")
     if apparent is None:
         phases = [number(variables, f"output.{one}.power") for one in _PHASES]

@@ -52,15 +52,15 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CpuUse:
-    """Shares of CPU time that were used, from snapshots of /proc/stat at each look."""
+    """Shares of used CPU time, from snapshots of /proc/stat at each sample."""
 
     def __init__(self, stat: Path = Path("/proc/stat")) -> None:
         self._stat = stat
         self._first = self._before = stat.read_text(encoding="ascii")
         self.at_s: list[float] = []
-        """Time of each look, in seconds since the start of the readings."""
+        """Time of each sample, in seconds since the start of the readings."""
         self.shares: list[float] = []
-        """Share from 0 to 1 of all CPUs since the look before."""
+        """Used share of all CPUs since the previous sample, from 0 to 1."""
 
     @property
     def mean(self) -> float:
@@ -68,7 +68,7 @@ class CpuUse:
         return busy_share(self._first, self._before)
 
     def look(self, at_s: float) -> None:
-        """Add the share since the last look; nothing while no tick has passed."""
+        """Add the share since the previous sample; do nothing while no tick has passed."""
         now = self._stat.read_text(encoding="ascii")
         share = busy_share(self._before, now)
         if not math.isnan(share):

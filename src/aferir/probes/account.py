@@ -49,7 +49,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """The account of one run."""
+    """Output of io-account for one run: processor modes, block requests and frequency."""
 
     duration_s: float
     cpus: int

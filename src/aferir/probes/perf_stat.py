@@ -121,7 +121,7 @@ def _is_row(line: str, separator: str) -> bool:
 
 
 def _value_at(columns: Sequence[str]) -> int | None:
-    """Column of the value, followed by unit and event, of which only the event has letters."""
+    """Column of the value: unit and event follow it, and only the event has letters."""
     for place in range(len(columns) - 4):
         value, unit, event, after = columns[place : place + 4]
         is_value = value in _NOT or _PLAIN.fullmatch(value)

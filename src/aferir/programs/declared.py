@@ -26,7 +26,7 @@ Isa = Annotated[
 
 
 def absolute(path: str) -> str:
-    """An absolute path. Errors: ValueError that says what is wrong."""
+    """Check that a path is absolute, and return it. Errors: ValueError with the reason."""
     if not PurePosixPath(path).is_absolute():
         raise ValueError("is not an absolute path")
     return path

@@ -51,7 +51,7 @@ class Box(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, written: str) -> Box:
-        """A box written like `64x64x64`. Errors: ValueError that says what is wrong."""
+        """Parse a box written like `64x64x64`. Errors: ValueError with the reason."""
         found = _SIZE.fullmatch(written)
         edges = tuple(map(int, found.groups())) if found else (0, 0, 0)
         if min(edges) < 1 or max(edges) > _MOST_EDGE:

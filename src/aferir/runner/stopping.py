@@ -17,7 +17,7 @@ from aferir.statistics.stopping import relative_half_width
 EMULATED = "emulated"
 """Code of the warning that an instance is emulated in software."""
 MOST_FAILURES = 3
-"""Number of consecutive failures after which a cell is given up."""
+"""Number of consecutive failures after which no more repetitions of a cell run."""
 
 
 class Round(msgspec.Struct, frozen=True):

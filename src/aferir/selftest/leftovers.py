@@ -109,7 +109,7 @@ def _marked_lines(file: Path, mark: re.Pattern[bytes]) -> Iterator[str]:
 
 
 def _control_groups(mark: re.Pattern[bytes]) -> Iterator[Path]:
-    """Control groups with the mark; groups that vanish meanwhile are skipped."""
+    """Control groups with the mark; groups that vanish during the search are skipped."""
     for root in cgroup.layout().roots():
         for folder, names, _ in os.walk(root):
             yield from (Path(folder, name) for name in names if mark.search(os.fsencode(name)))

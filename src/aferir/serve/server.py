@@ -25,7 +25,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 """Charts have style attributes; nothing is loaded from elsewhere, and the token, which is a part of
-the address, is told to nobody.
+the address, is sent to no other site.
 """
 _SILENCE_S = 30
 """Seconds after which a connection without a request is closed."""

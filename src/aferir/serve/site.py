@@ -1,4 +1,4 @@
-"""Answers requests for pages over a folder of runs; knows addresses, and nothing of HTTP."""
+"""Answers requests for pages over a folder of runs by their addresses, without HTTP."""
 
 from __future__ import annotations
 

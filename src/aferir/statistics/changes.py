@@ -27,8 +27,8 @@ middle is found in 50 % of series of 14 runs, in 61 % of 16, in 79 % of 20 and i
 each).
 """
 LEVEL = 0.001
-"""Largest p value of a change point. Where each new run is followed by a look at the series, at most
-about this share of the looks alarms falsely: benchmarks/history measures it.
+"""Largest p value of a change point. Where each new run is followed by a test of the series, at
+most about this share of the tests alarms falsely: benchmarks/history measures it.
 """
 PERMUTATIONS = 999
 """Permutations of a series: the smallest p value is then `LEVEL`."""
@@ -41,7 +41,7 @@ _STRONGEST = 0.95
 _NORMAL_MAD = 1.4826
 """Standard deviation of normal values over their median absolute deviation."""
 _CLIP = 3.0
-"""Deviations from the median that are left of a spike: it is an outlier and not a change."""
+"""Largest deviation from the median in standard deviations: spikes are clipped to it."""
 _CUT = 4.0
 """Standard deviations from which on innovations count alike when a change is placed: with an
 autocorrelation of 0.6 and a shift of three deviations, 96.5 % are placed within two runs, 94.7 % by
@@ -53,9 +53,9 @@ _FURTHER = 5.0
 which on the series has further shifts: without any, its standard deviation is 1.4 to 2.4.
 """
 _MARGIN = 1.0
-"""Standard errors by which the assumed autocorrelation exceeds its estimate. With 0, 1, 1.5 and 2 of
-them, 2.3, 0.4, 0.1 and 0.1 of 1,000 looks at series with an autocorrelation of 0.6 alarm falsely (40
-series of 200 runs); more of them hide changes of short series.
+"""Standard errors by which the assumed autocorrelation exceeds its estimate. With 0, 1, 1.5 and 2
+of them, 2.3, 0.4, 0.1 and 0.1 of 1,000 tests of series with an autocorrelation of 0.6 alarm falsely
+(40 series of 200 runs, tested after each run); more of them hide changes of short series.
 """
 
 _Floats = NDArray[np.float32]

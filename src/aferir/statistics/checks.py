@@ -30,7 +30,7 @@ NORMALITY_POWER = 8
 _KENDALL_EXACT = 33
 """Largest n with an exact p value; above it, and with ties, a normal distribution is used."""
 ORDER_MINIMUM = 10
-"""Smallest n for autocorrelation and drift: in fewer samples chance looks the same."""
+"""Smallest n for autocorrelation and drift: fewer samples cannot tell them from chance."""
 
 
 class Outliers(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import numpy as np
 from aferir.statistics.arrays import Array
 
 DIGITS = 9
-"""Number of decimals from which on values count as continuous."""
+"""Smallest number of decimals of values that count as continuous."""
 
 
 def step(values: Array) -> float:

@@ -28,7 +28,7 @@ class Roof(msgspec.Struct, frozen=True):
 
     @property
     def ridge(self) -> float:
-        """Intensity in operations/byte from which on arithmetic is the limit."""
+        """Intensity in operations/byte above which arithmetic is the limit, not bandwidth."""
         return self.peak / self.bandwidth
 
     def at(self, intensity: float) -> float:

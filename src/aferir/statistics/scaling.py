@@ -36,7 +36,7 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
-    """Projection of the law to a number of cores that was not measured."""
+    """Cost that a fitted scaling law predicts for a number of cores that was not measured."""
 
     cores: int
     law: Scaling

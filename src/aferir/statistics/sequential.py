@@ -45,7 +45,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     answer: Answer
     score: float
-    """Standard errors by which the ratio exceeds the limit."""
+    """Difference between ratio and limit in standard errors; positive above the limit."""
     upper: float
     """Score from which on the answer is `slower`; from minus `lower` on it is `pass`."""
     lower: float

@@ -63,7 +63,7 @@ GROUP BY ALL
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions of one run by which a history is ordered, divided and explained."""
+    """Conditions of one run, which order, divide and explain a history."""
 
     run: str
     """Name of the run's folder."""

@@ -81,7 +81,7 @@ class Parameters(
 
     @property
     def far(self) -> float:
-        """Quantile divided by the bound, below which the batch may gain an advantage."""
+        """Ratio of the quantile to the SLA's bound below which the batch may be preferred."""
         return self.near / 2
 
     @property
@@ -128,7 +128,7 @@ def parameters(given: Mapping[str, object]) -> Parameters:
 
 
 def gone(given: Mapping[str, object]) -> list[str]:
-    """Sentences about the given parameters that have no effect any more."""
+    """Warnings about parameters in the file that no longer have an effect."""
     return [f"the parameter {name} has no effect: {GONE[name]}" for name in given if name in GONE]
 
 

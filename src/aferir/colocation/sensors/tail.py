@@ -63,7 +63,7 @@ class Tail:
         self._leave()
 
     def _open(self) -> bool:
-        """Open the file at its start; whether that succeeded."""
+        """Open the file at its start. False: it could not be opened."""
         try:
             # Non-blocking, because opening a FIFO without a writer would block.
             file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

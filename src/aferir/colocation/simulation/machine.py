@@ -255,7 +255,7 @@ class Processors:
                 task.slice_end_s = self._tick_after(self.now_s + self.machine.slice_s)
 
     def _seat(self, task: Task, chosen: list[Task | None]) -> bool:
-        """Assign a free CPU to a thread: its own, an idle one, or any; whether there was one."""
+        """Assign a free CPU to a thread: its own, an idle one, or any. False: no CPU was free."""
         free = [
             cpu
             for cpu, other in enumerate(chosen)

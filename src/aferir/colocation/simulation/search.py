@@ -55,7 +55,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a run by which candidates are compared."""
+    """Figures of a run that decide between candidates."""
 
     meets: bool
     quantile_s: float

@@ -40,7 +40,7 @@ cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
 ./request-clients --urls urls --log asked {options} && cat asked; code=$?
 rm -f urls asked; exit $code
 """
-"""Shell commands on the other host, in the folder that goes with its agent."""
+"""Shell commands that run the load generator on the other host, in its agent's folder."""
 Rate = float | str
 """Requests per second, or steps `S:N,...` as for `request-clients --rate`."""
 
@@ -82,7 +82,7 @@ class Users(msgspec.Struct, frozen=True):
     host: str = ""
     """Name of another host; empty: this one."""
     address: str = LOOPBACK
-    """Address by which they reach the service."""
+    """Address at which the load generators reach the service."""
     enter: str = ""
     """Program that runs a command on the other host."""
 

@@ -16,7 +16,7 @@ from aferir.programs.npb.threads import KERNELS
 
 _XZ_BYTES = 60_000
 _LARGER = ("is", "mg")
-"""NPB kernels of which class S is too short a piece."""
+"""NPB kernels that run in class W, since class S ends too soon for a piece of work."""
 _SCENE = """
 #version 3.7;
 global_settings {{ assumed_gamma 1 }}

@@ -1,4 +1,4 @@
-"""The ten rows of Dutra 2015, Table 5.8, beside their simulation."""
+"""Prints the ten rows of Dutra 2015, Table 5.8, with their simulation."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _BASE = 16 * 2**20
 
 
 def address(written: str) -> str:
-    """An IPv4 or IPv6 address. Errors: ValueError that says what is wrong."""
+    """Check an IPv4 or IPv6 address, and return it. Errors: ValueError with the reason."""
     try:
         return str(ipaddress.ip_address(written))
     except ValueError:
@@ -64,7 +64,7 @@ def address(written: str) -> str:
 
 
 def short_word(written: str) -> str:
-    """A word that is not an option. Errors: ValueError that says what is wrong."""
+    """Check that a word is not an option, and return it. Errors: ValueError with the reason."""
     if written.startswith("-"):
         raise ValueError("starts with a dash")
     return written

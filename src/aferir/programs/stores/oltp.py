@@ -30,7 +30,7 @@ class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
 
 
 class OltpParameters(MariadbParameters, frozen=True, kw_only=True):
-    """Parameters of the server, and of the brokerage."""
+    """Parameters of MariaDB, and of the brokerage's data and terminals."""
 
     customers: Annotated[int, whole("5 accounts, 20 holdings and 50 trades each", 1, 10**8)] = 2000
 

@@ -25,7 +25,7 @@ _SMALL = (0.02, 0.98)
 def ratio_chart(
     evaluation: Evaluation, cells: Sequence[CellResult], *, name: str = "ratios", title: str = ""
 ) -> str:
-    """Chart of these cells, each of which has a ratio."""
+    """Chart of the ratios of these cells; none of them lacks one."""
     marks = places(evaluation.environments)
     rows = [(_ratio(cell), _row(cell, marks)) for cell in cells]
     about = title or f"Duration as a ratio to {evaluation.baseline}"

@@ -22,7 +22,7 @@ ROW = 24
 _TEXT = 7.0
 """Average width of a letter in SVG units."""
 _DIGIT = 0.7
-"""How much wider a digit is than `_TEXT`: a commit has ten digits and letters."""
+"""Ratio of a digit's width to `_TEXT`: a commit has ten digits and letters."""
 _LONGEST = 46
 """Longest name in letters; the middle of longer ones is left out, and a tooltip has the whole."""
 _GAP = 12
@@ -112,7 +112,7 @@ class Key(msgspec.Struct, frozen=True):
     text: str
     hatched: bool = False
     place: int | None = None
-    """Index of a mark that replaces the coloured box."""
+    """Index of the mark shown instead of the coloured box; None: the box is shown."""
 
 
 def rows_chart(

@@ -62,7 +62,7 @@ class Condition(msgspec.Struct, frozen=True):
         return here == self.there
 
     def said(self, ours: Ours) -> str:
-        """What differs, such as `class S here, C there`."""
+        """Description of the difference, such as `class S here, C there`."""
         here = self.here(ours)
         shown = "unknown" if here is None else _shown(here)
         return f"{self.name} {shown} here, {_shown(self.there)} there"

@@ -13,7 +13,7 @@ MOST_OPEN = 100
 
 
 def section(subject: Subject) -> Section:
-    """The section, always; a cell without results has a row that says so."""
+    """Return the section; a cell without results has a row that says so. Never None."""
     cells = subject.evaluation.cells
     level = words.level(subject)
     header = (

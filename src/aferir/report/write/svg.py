@@ -38,7 +38,7 @@ def write_svgs(
 
 
 def _name(svg: str) -> str:
-    """Name by which the chart's parts refer to it."""
+    """Name of the chart in the ids of its parts."""
     found = _NAME.search(svg)
     return re.sub(r"[^\w.-]", "-", found[1]) if found else "chart"
 

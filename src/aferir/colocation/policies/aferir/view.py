@@ -83,7 +83,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> int:
-        """CPUs that the batch's threads need to run all at once."""
+        """Number of CPUs on which all threads of the batch can run at the same time."""
         return math.ceil(self.signals.busy - self.chosen.least_share)
 
     @property

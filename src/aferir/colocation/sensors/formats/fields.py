@@ -55,7 +55,7 @@ _STREAM_TYPES = (
     "response.headers.content-type",
 )
 _MAY_BE_ANOTHER = ("code", "status")
-"""Fields that may hold a program's own code: a value below 100 is no HTTP status."""
+"""Names of fields that may hold a program's own code instead of an HTTP status (100 and more)."""
 _STATUSES = range(-1, 1000)
 _decode = msgspec.json.Decoder().decode
 

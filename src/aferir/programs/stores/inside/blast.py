@@ -135,7 +135,7 @@ def plant(
 
 
 def check_hits(hits: str, planted: list[Planted]) -> None:
-    """Errors: WrongError unless everything planted is found at its place."""
+    """Check that every planted piece is found at its place. Errors: WrongError otherwise."""
     found: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for line in hits.splitlines():
         query, sequence, first, start, trace = line.split()
