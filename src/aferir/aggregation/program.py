@@ -62,7 +62,7 @@ class AggregationParameters(LinkParameters, frozen=True, kw_only=True):
         told("host1 to host2, host1 to all others, or all others to host1"),
     ] = "pair"
     connections: Annotated[int, whole("of each tenant and pair of hosts", 1, 256)] = 1
-    tenants: Annotated[int, whole("programs at once", 1, 16)] = 1
+    tenants: Annotated[int, whole("programs that transfer concurrently", 1, 16)] = 1
     containers: Annotated[
         int, whole("on each host, bridged over its links", 0, MOST_CONTAINERS)
     ] = 0

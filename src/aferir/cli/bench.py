@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aferir.model.bench import BenchResult, Figure
 
 NAME = "bench"
-HELP = "measure aferir itself, beside its peers"
+HELP = "measure aferir itself, compared with its peers"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -14,16 +14,18 @@ from aferir.errors import UsageError
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command, of its figures and of the check of its output."""
     add = parser.add_argument
-    add("--script", metavar="TEXT", help="a script for sh in place of the command")
+    add("--script", metavar="TEXT", help="shell script instead of the command")
     add("--files", action="append", default=[], metavar="PATH", help="file or folder taken along")
     add("--packages", metavar="NAMES", help="Debian packages for images (default: auto; or none)")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the command")
-    add("--input", metavar="FILE", help="file that is its standard input")
-    add("--prepare", metavar="LINE", help="for sh, before each repetition, not timed")
-    add("--conclude", metavar="LINE", help="for sh, after each repetition, not timed")
-    add("--service", metavar="LINE", help="for sh, runs beside the command")
+    add("--input", metavar="FILE", help="file for its standard input")
+    add("--prepare", metavar="LINE", help="shell command before each repetition, not timed")
+    add("--conclude", metavar="LINE", help="shell command after each repetition, not timed")
+    add("--service", metavar="LINE", help="shell command that runs concurrently with the program")
     add(
-        "--ready", metavar="WHEN", help="when the service is: 'port N', 'line TEXT', 'command LINE'"
+        "--ready",
+        metavar="WHEN",
+        help="sign that the service is ready: 'port N', 'line TEXT', 'command LINE'",
     )
     add(
         "--figure",
@@ -32,7 +34,11 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="NAME=regex:EXPRESSION, NAME=json:PATH, NAME=csv:COLUMN or NAME=last; NAME(higher)",
     )
-    add("--verify", metavar="LINE", help="for sh, gets the output, fails where it is wrong")
+    add(
+        "--verify",
+        metavar="LINE",
+        help="shell command that reads the output, and fails if it is wrong",
+    )
     add("--expect", metavar="TEXT", help="its whole output")
     add("--exit-codes", metavar="CODES", help="that are right (default: 0)")
     add("--startup", action="store_true", help="count the way into the environment too")

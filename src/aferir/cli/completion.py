@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 NAME = "completion"
-HELP = "a script by which bash, zsh or fish completes verbs and options"
+HELP = "print a script with which bash, zsh or fish completes verbs and options"
 
 _SHELLS = ("bash", "zsh", "fish")
 

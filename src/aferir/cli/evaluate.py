@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="another weight than the file's; says whether it changes the winner",
+        help="weight that replaces the file's; reports whether it changes the winner",
     )
     parser.add_argument(
         "--html",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aferir.runner.stopping import History, Round
 
 NAME = "explain"
-HELP = "say why an environment costs a program what it costs, feature by feature"
+HELP = "measure how much each feature of an environment costs a program"
 _EXAMPLES = """\
 examples:
   aferir explain --in podman -- ./my-program
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a feature that is taken away; several times (default: all that it has)",
+        help="feature to remove; several times (default: all that the environment has)",
     )
     add_program(parser)
     add_rounds(parser, rounds="8..60", budget="2min", warmup=1)
@@ -69,12 +69,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--within",
         default="1%",
         metavar="PERCENT",
-        help="no more rounds once each cause is known to within so much (default: 1%%)",
+        help="end when the half-width of each cause's interval is below this (default: 1%%)",
     )
     add(
         "--no-more-arms",
         action="store_true",
-        help="run no more arms where two causes act together and it is not known which two",
+        help="run no further arms to find out which two features interact",
     )
 
 

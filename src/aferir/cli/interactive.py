@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("-n", dest="requests", type=int, default=20, metavar="N", help="requests (default: 20)")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--at-once", type=int, metavar="N", help="bursts of so many requests")
+    shape.add_argument("--at-once", type=int, metavar="N", help="number of requests in a burst")
     shape.add_argument("--every", metavar="TIME", help="so long after each other")
     add("--cold", action="store_true", help="the image's files are not in memory before a request")
     add("--json", action="store_true", help="print every request for a program to read")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 NAME = "list"
-HELP = "the runs that are kept"
+HELP = "list the stored runs"
 
 _MARKS = {
     "complete": "[green]complete[/]",

@@ -18,7 +18,7 @@ import argparse
 from collections.abc import Callable
 
 NAME = "schema"
-HELP = "what an experiment file may say, as a JSON Schema"
+HELP = "JSON Schema of experiment files and of a run's files"
 FILES_OF_A_RUN = (
     "run.json",
     "plan.json",

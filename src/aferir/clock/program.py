@@ -88,7 +88,8 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
         | None
     ) = None
     server: (
-        Annotated[Literal["chronyd", "own"], told("ntp: who is asked", unset="chronyd")] | None
+        Annotated[Literal["chronyd", "own"], told("ntp: server that is queried", unset="chronyd")]
+        | None
     ) = None
     messages: Annotated[int, whole("order: both ways together", 10, 10**7, unset="2000")] | None = (
         None

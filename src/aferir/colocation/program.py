@@ -53,7 +53,8 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one service, its load, and the batch work beside it."""
 
     service: Annotated[
-        Literal["nginx", "memcached", "elasticsearch", "opensearch"], told("what the load asks")
+        Literal["nginx", "memcached", "elasticsearch", "opensearch"],
+        told("service to which the load sends requests"),
     ] = "nginx"
     load: Annotated[
         float, number("share of the highest rate that meets the SLA alone", 0.01, 1.5)

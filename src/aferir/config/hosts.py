@@ -60,7 +60,7 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
     reach: Annotated[
         str,
         text(
-            "the command that gives a shell's standard input and output there",
+            "command that starts a shell there and passes on its standard input and output",
             "ssh node1",
             parse=words,
             quoted=True,

@@ -31,7 +31,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Annotated[str, text("environment of the file that ratios refer to", "native")] = (
         "native"
     )
-    seed: Annotated[int, whole("of the order: the same one gives the same", 0, 2**63 - 1)] = 1
+    seed: Annotated[int, whole("seed of the order; the same seed repeats it", 0, 2**63 - 1)] = 1
     order: Annotated[
         Order,
         told(
@@ -40,7 +40,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             " round shuffled as a whole"
         ),
     ] = "interleaved"
-    warmup: Annotated[int, whole("rounds before the first, which are kept and marked", 0, 20)] = 1
+    warmup: Annotated[int, whole("warm-up rounds before the first, stored with a mark", 0, 20)] = 1
     time_limit_s: Annotated[
         float,
         duration(
@@ -53,7 +53,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         bool, told("a program may have more threads or processes than its environment has CPUs")
     ] = False
     shrink: Annotated[
-        bool, told("ask for no more CPUs and memory than the machine has, and say what was lowered")
+        bool, told("reduce CPUs and memory to those of the machine, and report each reduction")
     ] = False
     metric: (
         Annotated[str, text("figure that the report opens with", "gap_s", unset="none")] | None

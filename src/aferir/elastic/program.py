@@ -140,8 +140,10 @@ class MovieParameters(HostsParameters, frozen=True, kw_only=True):
         Literal["most-loaded", "least-loaded"], told("which Node a client is sent to")
     ] = "most-loaded"
     waiting: Annotated[Literal["shared", "each"], told("for one allocation")] = "shared"
-    warm: Annotated[int, whole("Nodes kept ready without clients", 0, 64)] = 0
-    release_delay: Annotated[float, duration("before an empty Node goes", 0.0, 3600.0)] = 0.0
+    warm: Annotated[int, whole("ready Nodes without clients", 0, 64)] = 0
+    release_delay: Annotated[
+        float, duration("time until an empty Node is released", 0.0, 3600.0)
+    ] = 0.0
     predict_window: Annotated[float, duration("of a linear predictor", 0.0, 3600.0)] = 0.0
     predict_horizon: Annotated[float, duration("of that predictor", 0.0, 3600.0)] = 0.0
     seed: Annotated[int, whole("of the arrivals", 0, 2**31)] = 1

@@ -20,7 +20,7 @@ GUIDE = "docs/guides/evaluate.md"
 Criterion = Literal["performance", "energy", "elasticity", "time-precision", "isolation", "price"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
-_Weight = Annotated[float, number("how much it matters, beside the other weights", 0.0, 1e6)]
+_Weight = Annotated[float, number("importance relative to the other weights", 0.0, 1e6)]
 _Path = Annotated[str, text("folder of a run, from the profile's folder", "../runs/tenants")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 NAME = "confirm"
-HELP = "keep what was applied"
+HELP = "confirm an applied aggregate, so that its guard does not undo it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

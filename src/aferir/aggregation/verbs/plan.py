@@ -45,7 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bridge", action="store_true", help="containers or guests are bridged over the links"
     )
     parser.add_argument(
-        "--want", choices=("throughput", "availability"), default="throughput", help="first of all"
+        "--want",
+        choices=("throughput", "availability"),
+        default="throughput",
+        help="most important property",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 

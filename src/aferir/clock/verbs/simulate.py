@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--topology",
         choices=(*_TOPOLOGIES, "all"),
         default="tree",
-        help="who serves whom (default: tree; all: one after another)",
+        help="topology of servers and clients (default: tree; all: one after another)",
     )
     parser.add_argument(
         "--arity",
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         choices=("round-trip", "directions"),
         default="round-trip",
-        help="keep the smallest round trip, or the least delay of each direction",
+        help="use the shortest round trip, or the shortest delay of each direction",
     )
     parser.add_argument(
         "--hold",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aferir.clock.rgap import GlobalClock, Server
 
 NAME = "sync"
-HELP = "ask a server for its time: offset, rate, and a bound of the error"
+HELP = "synchronise with a server: offset, rate, and a bound of the error"
 
 _SECOND_LOOK_S = 1.0
 """Shortest time in s between the exchanges that librgap needs for a rate."""
@@ -39,8 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir clock sync`."""
     parser.add_argument("host", metavar="HOST", help="IPv4, IPv6 or name of the server")
     add_port(parser, "--port", any_is_0=False)
-    parser.add_argument("--once", action="store_true", help="no second look: offset, no rate")
-    parser.add_argument("--watch", action="store_true", help="go on, and say how the bound grows")
+    parser.add_argument(
+        "--once", action="store_true", help="no second exchange: offset without a rate"
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="continue, and report how the bound grows"
+    )
     parser.add_argument(
         "--serve", metavar="A", help="serve the time that was found at this address of ours"
     )

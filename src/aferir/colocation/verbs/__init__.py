@@ -13,7 +13,7 @@ from aferir.cli.verbs import add_verbs
 from aferir.colocation.verbs import guard, measure, run, search, simulate, status
 
 NAME = "colocate"
-HELP = "batch work on what a service leaves idle, while its SLA is kept"
+HELP = "run batch work on CPUs that a service leaves idle, within its SLA"
 
 _HELP = ("-h", "--help")
 SUBVERBS: tuple[ModuleType, ...] = (

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     movie = parser.add_argument_group("movie")
     add_options(movie, MovieParameters, leave=names(CapacityParameters))
     movie.add_argument(
-        "--live", type=int, metavar="PORT", help="a page of what goes on, on 127.0.0.1"
+        "--live", type=int, metavar="PORT", help="serve a page with the current state on 127.0.0.1"
     )
     add_document(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")

@@ -60,11 +60,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=float, default=60.0, metavar="S", help="of a client (default: 60 s)")
     add("--clients-per-node", type=int, default=100, metavar="N", help="default: 100")
     add("--allocation", default="10.729,1.439", metavar="S[,S]|FILE", help="latency (TaR)")
-    add("--quota", type=int, metavar="N", help="most Nodes at once (default: no limit)")
+    add(
+        "--quota",
+        type=int,
+        metavar="N",
+        help="largest number of Nodes at a time (default: no limit)",
+    )
     add("--choice", choices=("most-loaded", "least-loaded"), default="most-loaded")
     add("--waiting", choices=("shared", "each"), default="shared", help="for one allocation")
-    add("--warm", type=int, default=0, metavar="N", help="Nodes kept ready without clients")
-    add("--release-delay", type=float, default=0.0, metavar="S", help="before an empty Node goes")
+    add("--warm", type=int, default=0, metavar="N", help="ready Nodes without clients")
+    add(
+        "--release-delay",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="time until an empty Node is released",
+    )
     add("--predict", metavar="S,S", help="window and horizon of a linear predictor")
     add("--hosts", type=int, metavar="N", help="that carry out allocations (default: no limit)")
     add("--at-once", type=int, default=1, metavar="N", help="allocations of a host (default: 1)")

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from aferir.hosts.reaching import Asked
 
 NAME = "check"
-HELP = "reach every host and say what it is"
+HELP = "connect to every host and describe it"
 _SHOWN = ("cpu_model", "cpus", "memory", "kernel", "distribution", "clock_source", "python")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_file(parser)
-    parser.add_argument("--json", action="store_true", help="print what each host says as JSON")
+    parser.add_argument("--json", action="store_true", help="print each host's description as JSON")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--levels", type=int, default=3, help="of load, 2 to 16 (default: 3)")
     parser.add_argument(
-        "--load", choices=LOADS, default="spin", help="what keeps CPUs busy (default: spin)"
+        "--load", choices=LOADS, default="spin", help="load that keeps CPUs busy (default: spin)"
     )
     parser.add_argument("--peak", type=float, metavar="W", help="from a data sheet: busy")
     parser.add_argument("--idle-fraction", type=float, metavar="F", help="idle over busy")

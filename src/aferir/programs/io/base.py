@@ -33,7 +33,7 @@ Terms = Annotated[int, whole("different terms", 1, 2**24)]
 class IoParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of all programs of I/O."""
 
-    seed: Annotated[int, whole("of the data: the same one gives the same bytes", 0, 2**62)] = 1
+    seed: Annotated[int, whole("seed of the data; the same seed repeats the bytes", 0, 2**62)] = 1
     folder: Folder = FOLDER
     cold: Annotated[bool, told("what is read is out of the page cache before the timed region")] = (
         False

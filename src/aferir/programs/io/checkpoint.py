@@ -37,7 +37,7 @@ class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
         "shared"
     )
     api: Annotated[Literal["posix", "mpiio"], told("what calls are made")] = "posix"
-    mpi: Annotated[Mpi, told("whose MPI-IO")] = "openmpi"
+    mpi: Annotated[Mpi, told("MPI library with the MPI-IO to use")] = "openmpi"
     collective: Annotated[bool, told("MPI-IO: all processes call together")] = False
     direct: Annotated[bool, told("POSIX: past the page cache; transfers are multiples of 4096")] = (
         False

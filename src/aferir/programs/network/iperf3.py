@@ -28,7 +28,7 @@ _REMEDY = "run it by hand to see what it says; is another iperf3 at that port?"
 class Iperf3Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one transfer over loopback."""
 
-    pairs: Annotated[int, whole("streams at once", 1, 128)] = 1
+    pairs: Annotated[int, whole("concurrent streams", 1, 128)] = 1
     transfer_bytes: Annotated[int, size("of all streams together", 2**20, 2**50)] = 2**30
     reverse: Annotated[bool, told("from the server to the client")] = False
     port: Annotated[int, whole("of the server", 1, 65535)] = 5201

@@ -93,7 +93,7 @@ class NetworkParameters(OverLinks, frozen=True, kw_only=True):
     transport: Transport = "tcp"
     mode: Annotated[Mode, told("how both ends take turns")] = "blocking"
     mpi: WhichMpi | None = None
-    pairs: Annotated[int, whole("connections, or pairs of ranks, at once", 1, MOST_PAIRS)] = 1
+    pairs: Annotated[int, whole("concurrent connections, or pairs of ranks", 1, MOST_PAIRS)] = 1
     least_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 1
     most_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 2**20
     perturbation: Annotated[

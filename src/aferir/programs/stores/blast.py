@@ -20,7 +20,7 @@ class BlastParameters(StoreParameters, frozen=True, kw_only=True):
     mutated: Annotated[
         float, number("share of the planted bases that are substituted", 0.0, 0.1)
     ] = 0.05
-    instances: Annotated[int, whole("programs at once", 1, 1024)] = 2
+    instances: Annotated[int, whole("concurrent programs", 1, 1024)] = 2
     threads: Annotated[int, whole("of each instance", 1, MOST_THREADS)] = 1
     seed: Annotated[int, whole("of the data", 0, 2**31)] = 1
 

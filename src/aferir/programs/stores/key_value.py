@@ -17,7 +17,7 @@ class YcsbParameters(StoreParameters, frozen=True, kw_only=True):
 
     records: Annotated[int, whole("that are loaded", 1, 10**10)] = 20_000
     requests: Annotated[int, whole("of all clients together", 1, 10**10)] = 50_000
-    clients: Annotated[int, whole("threads that ask", 1, 4096)] = 8
+    clients: Annotated[int, whole("threads that send requests", 1, 4096)] = 8
     fields: Annotated[int, whole("of each record", 1, 1000)] = 10
     field_bytes: Annotated[int, size("of each field", 1, _MIB)] = 1000
 

@@ -21,7 +21,7 @@ _KINDS = (
 class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
     """Parameters of the server and of its clients."""
 
-    terminals: Annotated[int, whole("sessions at once", 1, 4096)] = 8
+    terminals: Annotated[int, whole("concurrent sessions", 1, 4096)] = 8
     transactions: Annotated[int, whole("of all terminals together", 1, 10**9)] = 10_000
     buffer_bytes: Annotated[
         int, size("of InnoDB's buffer pool; smaller than the data, it makes reads", 8 * _MIB, 2**45)
