@@ -2,8 +2,7 @@
 
 Change points are found by E-divisive with a permutation test (Matteson and James 2014) that allows
 for runs that resemble their neighbours. At the level of 0.1 %, at most one run in 1,000 is named
-by chance, unless neighbours resemble each other strongly. Runs that differ in work, environment,
-experiment or host are in separate series.
+by chance. Runs that differ in work, environment, experiment or host are in separate series.
 """
 
 from __future__ import annotations

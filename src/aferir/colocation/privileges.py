@@ -64,7 +64,7 @@ def _groups(where: Place | None) -> Finding:
         said = f"{parent} has processes: no control group for the batch program can be made in it"
         return Finding("cgroups", "missing", said, place.make_room(parent))
     if where and where.problem:
-        remedy = f"run the service where it has everybody's weight, not in {where.low}"
+        remedy = f"run the service where it has the default weight, not in {where.low}"
         return Finding("cgroups", "degraded", where.problem, remedy)
     return Finding("cgroups", "ok", f"the batch program's control group may be made in {parent}")
 

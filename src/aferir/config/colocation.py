@@ -108,7 +108,7 @@ def parameters(wanted: Wanted) -> dict[str, int | float]:
     if not 0 <= share <= _MOST_SHARE:
         raise UsageError(
             f"--batch-share {text}: a share is a number from 0 to {_MOST_SHARE}, or a percentage",
-            remedy="1 is what one process of everybody's rank has, 0: behind everybody",
+            remedy="1 is the weight of one process of normal priority, 0: it yields to all",
         )
     return {**wanted.parameters, "batch_share": share}
 

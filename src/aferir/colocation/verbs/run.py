@@ -59,8 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch-share",
         metavar="SHARE",
-        help="while the SLA is far, the batch's weight beside others, relative to one process of "
-        "everybody's rank; 0: it stands behind everybody (default: 1, beside much other work)",
+        help="weight of the batch while latency is far below the SLA, relative to one process of "
+        "normal priority; 0: it yields to all others (default: 1, if others use much CPU time)",
     )
     parser.add_argument("--period", metavar="TIME", help="between decisions (default: 100ms)")
     parser.add_argument(
