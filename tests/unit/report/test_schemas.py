@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 
@@ -18,6 +17,7 @@ from aferir.report.schemas import FILES, schema
 from aferir.report.write.json import FORMAT, Export
 from tests.checkout import ROOT
 
+jsonschema: Any = pytest.importorskip("jsonschema")
 FIXTURES = Path(__file__).parent / "fixtures"
 PUBLISHED = ROOT / "docs/reference/schemas"
 
