@@ -54,7 +54,7 @@ class CloudStack:
         self._drivers = Drivers(PROVIDER, _connect)
 
     def check(self) -> list[Finding]:
-        """Whether the cloud accepts the credentials, and has what is wanted."""
+        """Findings about the credentials and about the requested template and offering."""
         return self._drivers.finding(self._known_parameters)
 
     def place(self) -> str:

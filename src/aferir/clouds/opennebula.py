@@ -109,7 +109,7 @@ class OpenNebula:
         return [vm.findtext("ID", "") for vm in self._pool() if vm.findtext("NAME") == name]
 
     def named(self, prefix: str) -> dict[str, str]:
-        """Machines in one.vmpool.info whose names begin with the prefix."""
+        """Machines in the answer to one.vmpool.info whose names begin with the prefix."""
         names = {vm.findtext("ID", ""): vm.findtext("NAME", "") for vm in self._pool()}
         return {number: name for number, name in names.items() if name.startswith(prefix)}
 

@@ -70,7 +70,7 @@ METRICS = (
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters of a run so far."""
+    """Counters of a run from its start until now."""
 
     decisions: int = 0
     violations: int = 0

@@ -47,7 +47,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return 1 - sum(self.parts()) / self.total_s
 
     def parts(self) -> tuple[float, ...]:
-        """Durations in the order of `PARTS`, in s."""
+        """Durations in s of the parts of an allocation, in the order of `PARTS`."""
         return self.copied_s, self.booted_s, self.ready_s, self.answered_s
 
 

@@ -66,7 +66,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return self.times.warm_up_s + self.times.measured_s / 2
 
     def asked(self, highest: float) -> Rate:
-        """Load in requests per second, for this highest rate."""
+        """Load in requests per second, or its steps, as a share of the highest rate."""
         if not self.step_to:
             return round(self.load * highest, 3)
         return f"0:{self.load * highest:.3f},{self.step_s:g}:{self.step_to * highest:.3f}"
