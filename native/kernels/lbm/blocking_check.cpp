@@ -12,7 +12,7 @@ constexpr double kScale = 1e-3;
 /// Even, and no multiple of a block's steps: a rest is left that runs unblocked.
 constexpr int kSteps = 10;
 
-void randomise(Solver& solver) {
+void randomise(const Solver& solver) {
     const auto f = solver.populations();
     const auto stride = solver.cells().stride;
 #pragma omp parallel for num_threads(solver.work().threads) schedule(static)
