@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -24,6 +23,7 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.image import userland
 from aferir.image.userland import Image
 from aferir.linux import cgroup, journal, namespace, undo
+from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 from tests.asleep import nobody_elses
 from tests.waiting import eventually
@@ -156,52 +156,49 @@ def throttled(groups: Mapping[str, Path]) -> int:
     return int(pairs["nr_throttled"])
 
 
-Eventually = Callable[[Callable[[], bool]], None]
-"""Waits until a condition holds."""
+class Spinning:
+    """A program that computes without end, in an instance."""
+
+    def __init__(self, instance: Instance, program: Future[Completed], started: str) -> None:
+        self._instance, self._program, self._started = instance, program, started
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition; fails where the program ends, since it would never come then."""
+        eventually(lambda: self._program.done() or condition())
+        assert not self._program.done(), self._program.result()
+
+    def until_it_computes(self) -> None:
+        """Wait until it has started, and no longer enters the instance."""
+        look = ["test", "-e", self._started]
+        self.until(lambda: self._instance.run(look, check=False).exit_code == 0)
 
 
 @contextmanager
-def spinning(instance: Instance) -> Iterator[Eventually]:
-    """A program in it that computes without end, once it does.
-
-    Yields a wait that fails where the program ends, since what it waits for would never come.
-    """
+def spinning(instance: Instance) -> Iterator[Spinning]:
+    """A program in it that computes until the block ends."""
     started, stop = (f"/tmp/aferir-{word}-{uuid.uuid4().hex}" for word in ("started", "stop"))
     script = f": > {started}; while ! [ -e {stop} ]; do :; done; rm {started} {stop}"
     with ThreadPoolExecutor(1) as thread:
         program = thread.submit(instance.run, ["sh", "-c", script])
-
-        def while_it_computes(condition: Callable[[], bool]) -> None:
-            eventually(lambda: program.done() or condition())
-            assert not program.done(), program.result()
-
-        while_it_computes(lambda: _is_there(instance, PurePosixPath(started)))
         try:
-            yield while_it_computes
+            yield Spinning(instance, program, started)
         finally:
             instance.run(["touch", stop])
     program.result()
-
-
-def _is_there(instance: Instance, file: PurePosixPath) -> bool:
-    """Whether a file is in it; most kinds use none of its CPU time to say so."""
-    with tempfile.TemporaryDirectory() as folder, suppress(ProgramError):
-        instance.get(file, Path(folder) / "copy")
-        return True
-    return False
 
 
 def check_quota(instance: Instance, cpus: float) -> None:
     """The kernel holds the instance to so much: a program that asks for more is throttled."""
     groups = instance.accounting.cgroups
     assert quota(groups) == pytest.approx(cpus)
-    with spinning(instance) as wait_until:
-        wait_until(lambda: throttled(groups) > 3)
+    with spinning(instance) as program:
+        program.until(lambda: throttled(groups) > 3)
 
 
 def check_pause(instance: Instance, used: Callable[[], float]) -> None:
     """A paused one uses nothing at all, by the host's account `used`, and goes on afterwards."""
-    with spinning(instance) as wait_until:
+    with spinning(instance) as program:
+        program.until_it_computes()
         instance.pause()
         try:
             paused = used()
@@ -210,7 +207,7 @@ def check_pause(instance: Instance, used: Callable[[], float]) -> None:
         finally:
             instance.resume()  # a program that is to stop cannot do so before
         assert still == paused
-        wait_until(lambda: used() > paused)
+        program.until(lambda: used() > paused)
 
 
 def cpu_s(stats: Iterable[Path]) -> float:

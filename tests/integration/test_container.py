@@ -67,7 +67,8 @@ def test_more_memory_than_allowed_is_refused(environment: Environment) -> None:
 
 def test_its_processes_are_in_its_groups(instance: Instance) -> None:
     folders = instance.accounting.cgroups.values()
-    with spinning(instance):
+    with spinning(instance) as program:
+        program.until_it_computes()
         assert all(len(cgroup.members(folder)) >= 3 for folder in folders)
 
 
