@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import aferir
-
-FOLDER = Path(aferir.__file__).parents[2] / "experiments"
+FOLDER = Path(__file__).parents[2] / "experiments"
 SUFFIX = "-short"
 
 STEPS: Mapping[str, tuple[str, ...]] = {
