@@ -37,6 +37,7 @@ _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _LOOK_S, _LOOK_SHARE = 0.5, 0.02
 """Polling period of a child: the larger of this time in s and this share of its time limit."""
+_LONGEST_STOP_S = 24 * 3600.0
 _RULE = re.compile(r"-{70,}")
 """Separator of Open MPI's messages."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
@@ -120,24 +121,22 @@ def _communicate(
     """Output of the child until its end, and the time in s for which it was stopped.
 
     It is waited for in intervals, each of which counts at its nominal length: while we or the
-    program are stopped, the time limit does not advance. The program may be stopped for as long as
-    it may run: one that stops itself would never end. Intervals are seconds long at long limits,
+    program are stopped, the time limit does not advance. Intervals are seconds long at long limits,
     since polling takes CPU time from the measured program. Errors: subprocess.TimeoutExpired after
     `timeout_s`.
     """
     if timeout_s is None or input_text is not None:
         # A second communicate() of Python 3.11 loses input that it has not written yet.
         return (*child.communicate(input_text, timeout=timeout_s), 0.0)
-    left_s, may_stop_s, stopped_s = timeout_s, timeout_s, 0.0
+    left_s, stopped_s = timeout_s, 0.0
     while True:
         look_s = min(left_s, max(_LOOK_S, timeout_s * _LOOK_SHARE))
         clock = time.monotonic()
         try:
             return (*child.communicate(timeout=look_s), stopped_s)
         except subprocess.TimeoutExpired:
-            if may_stop_s > 0 and is_stopped(child.pid):
+            if stopped_s < _LONGEST_STOP_S and is_stopped(child.pid):
                 stopped_s += time.monotonic() - clock
-                may_stop_s -= look_s
                 continue
             left_s -= look_s
             if left_s <= 0:

@@ -105,22 +105,16 @@ def test_a_child_that_waits_for_a_terminal_is_not_waited_for(number: signal.Sign
         process.run([sys.executable, "-c", code], timeout_s=0.6)
 
 
-def test_a_program_that_stops_itself_is_ended_after_as_much_time_again() -> None:
-    with pytest.raises(TimeoutExpired):
-        process.run(["sh", "-c", "kill -STOP $$; echo went on"], timeout_s=0.1)
-
-
 def test_a_program_that_is_found_stopped_uses_up_none_of_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It runs for its limit in looks; what is found at each look decides."""
+    """It runs for longer than its limit; what is found at each look decides."""
     looks: list[int] = []
 
     def stopped(pid: int) -> bool:
         looks.append(pid)
-        if len(looks) == 2:
+        if len(looks) == 10:
             (tmp_path / "go").touch()
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         return True
 
     monkeypatch.setattr(process, "_LOOK_S", 0.05)
@@ -136,9 +130,9 @@ def test_a_program_that_is_found_stopped_uses_up_none_of_its_time(
 
 def test_what_a_program_says_survives_many_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_LOOK_S", 0.05)
-    monkeypatch.setattr(process, "_LOOK_SHARE", 0.0)
+    monkeypatch.setattr(process, "is_stopped", lambda _pid: True)
     script = "seq 20000; sleep 0.5; seq 20000"
-    done = process.run(["sh", "-c", script], timeout_s=1000.0)
+    done = process.run(["sh", "-c", script], timeout_s=0.1)
     assert done.stdout == 2 * "".join(f"{number}\n" for number in range(1, 20001))
 
 
