@@ -177,6 +177,7 @@ def test_a_quoted_metric_is_selected_as_prometheus_3_writes_it() -> None:
         ("gzip", b"torn", "gzip is broken"),
         ("br", b"x", "encoded as br"),
     ],
+    ids=["whole gzip", "torn gzip", "brotli"],
 )
 def test_a_page_that_was_compressed_unasked_is_read_or_refused_as_that(
     encoding: str, body: bytes, reason: str
