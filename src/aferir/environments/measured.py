@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from aferir.linux.process import Completed
-from aferir.model.record import Failure, Sample, Series
+from aferir.model.record import Failure, Sample, Series, Warning
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,3 +34,5 @@ class Measured(msgspec.Struct, frozen=True):
     """Failure of the instance, or of a time limit; the program's own errors are in `done`."""
     lost: bool = False
     """True if the instance died or a program may still run in it, so that it must be replaced."""
+    warnings: tuple[Warning, ...] = ()
+    """Doubts about samples of the host's meters."""

@@ -23,9 +23,11 @@ from aferir.hosts import addresses, enter
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
 from aferir.linux import wait
 from aferir.linux.process import Completed
+from aferir.measuring.energy import POWER
 from aferir.model.finding import Finding
 from aferir.model.host import SPREAD
 from aferir.model.plan import EnvironmentSpec
+from aferir.model.record import Warning
 from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.base import PROGRAM_FOLDER
 
@@ -155,7 +157,7 @@ class SpreadInstance:
         )
         try:
             with self._served(asked.timeout_s):
-                return self._each[0].measure(over_all)
+                return of_first(self._each[0].measure(over_all), len(self._names))
         finally:
             for other in self._each[1:]:
                 with contextlib.suppress(AferirError):
@@ -286,6 +288,15 @@ class SpreadInstance:
         except AferirError as error:
             return _FAILED, "", error.message
         return 0, "", ""
+
+
+def of_first(measured: Measured, hosts: int) -> Measured:
+    """The result with a warning if it has a power, which is that of the first of several hosts."""
+    if hosts < 2 or not any(sample.metric == POWER for sample in measured.observed):
+        return measured
+    said = f"power and energy are those of the first of {hosts} hosts"
+    doubt = Warning("power-of-one-host", said, "read the others by `aferir power watch` there")
+    return msgspec.structs.replace(measured, warnings=(*measured.warnings, doubt))
 
 
 def _launches(line: Sequence[str]) -> bool:

@@ -92,13 +92,14 @@ def collect() -> MachineFacts:
     """Facts about this machine; missing files never cause an error."""
     cpu = parse.processor(_read("/proc/cpuinfo"))
     meminfo = _read("/proc/meminfo")
+    online = parse.cpu_list(_read(_CPU / "online"))
+    first = _CPU / f"cpu{min(online, default=0)}"  # an offline CPU has neither topology nor caches
     return MachineFacts(
         cpu_model=cpu.model,
-        cpus=len(parse.cpu_list(_read(_CPU / "online"))) or os.cpu_count() or 1,
+        cpus=len(online) or os.cpu_count() or 1,
         allowed_cpus=tuple(sorted(os.sched_getaffinity(0))),
-        threads_per_core=len(parse.cpu_list(_read(_CPU / "cpu0/topology/thread_siblings_list")))
-        or 1,
-        caches=_caches(),
+        threads_per_core=len(parse.cpu_list(_read(first / "topology/thread_siblings_list"))) or 1,
+        caches=_caches(first),
         memory_bytes=parse.meminfo_bytes(meminfo),
         swap_bytes=parse.meminfo_bytes(meminfo, "SwapTotal"),
         kernel=f"{platform.release()} {platform.version()}",
@@ -107,7 +108,7 @@ def collect() -> MachineFacts:
         architecture=platform.machine(),
         virtualisation=_virtualisation(hypervisor=cpu.hypervisor),
         clock_source=_read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        frequency_governor=_read(_CPU / "cpu0/cpufreq/scaling_governor"),
+        frequency_governor=_read(first / "cpufreq/scaling_governor"),
         turbo=_turbo(),
         mitigations={
             path.name: _read(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))
@@ -189,7 +190,7 @@ def last_level_caches_bytes() -> int:
     return sum(size for (level, _), size in found.items() if level == last)
 
 
-def _caches() -> tuple[parse.Cache, ...]:
+def _caches(cpu: Path) -> tuple[parse.Cache, ...]:
     return parse.unique_caches(
         parse.Cache(
             int(_read(folder / "level") or 0),
@@ -197,7 +198,7 @@ def _caches() -> tuple[parse.Cache, ...]:
             parse.size_bytes(_read(folder / "size")),
             len(parse.cpu_list(_read(folder / "shared_cpu_list"))),
         )
-        for folder in (_CPU / "cpu0/cache").glob("index*")
+        for folder in (cpu / "cache").glob("index*")
     )
 
 

@@ -30,7 +30,11 @@ class Cache(msgspec.Struct, frozen=True):
 
 
 def processor(cpuinfo: str) -> Processor:
-    """First block of /proc/cpuinfo; on ARM the model is composed of implementer and part."""
+    """First block of /proc/cpuinfo; on ARM the model is composed of implementer and part.
+
+    Other architectures have other keys for it: `cpu` on POWER, `uarch` on RISC-V, `machine` on
+    s390, each in its own kernel's arch/*/kernel.
+    """
     fields: dict[str, str] = {}
     for line in cpuinfo.split("\n\n", 1)[0].splitlines():
         key, separator, value = line.partition(":")
@@ -38,7 +42,9 @@ def processor(cpuinfo: str) -> Processor:
             fields[key.strip()] = value.strip()
     arm = f"{fields.get('CPU implementer', '')} {fields.get('CPU part', '')}".strip()
     flags = tuple((fields.get("flags") or fields.get("Features") or "").split())
-    model = fields.get("model name") or arm or "unknown"
+    named = (fields[key] for key in ("model name", "Model Name", "cpu", "uarch") if fields.get(key))
+    mainframe = re.search(r"^processor 0:.*\bmachine = (\w+)", cpuinfo, re.MULTILINE)
+    model = next(named, arm) or (f"s390 {mainframe[1]}" if mainframe else "unknown")
     return Processor(model, "hypervisor" in flags, flags)
 
 

@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
-from aferir.model.record import Sample
+from aferir.model.record import Sample, Warning
 
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
+ERROR = "power_largest_error_w"
+"""Largest error of `power_w` by the meter's step and accuracy, where they are known."""
 PER_SECOND = "/s"
 """End of the unit of a rate."""
 
@@ -26,6 +28,21 @@ class Taken(Protocol):
     @property
     def energy_j(self) -> float | None:
         """Energy in J; None without a valid reading."""
+        ...
+
+    @property
+    def largest_error_w(self) -> float:
+        """Largest error of the mean by the meter itself, in W; 0: unknown."""
+        ...
+
+    @property
+    def worth(self) -> str:
+        """Uncertainties and assumptions of the power; "" if none are known."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no power, or why most readings were refused; "" if neither is the case."""
         ...
 
 
@@ -62,6 +79,7 @@ class Found:
     """Samples of the run's power and energy, available after the block of `metered`."""
 
     samples: tuple[Sample, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 @contextmanager
@@ -75,16 +93,32 @@ def metered(make: Callable[[], Meter] | None) -> Iterator[Found]:
         with meter.counting():
             yield found
         found.samples = samples(meter.taken)
+        found.warnings = warnings(meter.taken)
 
 
 def samples(taken: Taken | None) -> tuple[Sample, ...]:
     """Power and energy of the host; none without a valid reading."""
     if taken is None or taken.mean_w is None or taken.energy_j is None:
         return ()
+    error_w = taken.largest_error_w
     return (
         Sample(POWER, taken.mean_w, "W", "host"),
+        *((Sample(ERROR, error_w, "W", "host"),) if error_w else ()),
         Sample(ENERGY, taken.energy_j, "J", "host"),
     )
+
+
+def warnings(taken: Taken | None, whose: str = "power") -> tuple[Warning, ...]:
+    """What the power is worth, and why there is none or most readings were refused."""
+    if taken is None:
+        return ()
+    found = []
+    if taken.trouble:
+        code = "no-power" if taken.mean_w is None else "power-refused"
+        found.append(Warning(code, f"{whose}: {taken.trouble}", "try `aferir power watch`"))
+    if taken.worth:
+        found.append(Warning("power-is-worth", f"{whose}: {taken.worth}"))
+    return tuple(found)
 
 
 def per_unit(figures: Sequence[Sample], observed: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -75,7 +75,7 @@ def _measure(
     seen = (*compare(watch, before, after), *load.samples, *energy.samples)
     if watched.account is not None:
         seen += account.samples(watched.account)
-    return Measured(done, seen, load.series)
+    return Measured(done, seen, load.series, warnings=energy.warnings)
 
 
 def _alive(instance: Instance) -> bool:

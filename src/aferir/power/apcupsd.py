@@ -50,10 +50,10 @@ class Apcupsd:
         found = told(_variables(status), self._nominal)
         lost = [word for word in _LOST if word in status.get("STATUS", "")]
         if not lost and found.missing:
-            raise PowerError(
-                f"apcupsd tells {found.missing}",
-                remedy="say what its UPS is made for: apcupsd?nominal=WATTS, or nominal=900VA",
-            )
+            remedy = "say what its UPS is made for: apcupsd?nominal=WATTS, or nominal=900VA"
+            if found.missing.startswith("neither"):
+                remedy = "its UPS gives no figure of load; choose another source"
+            raise PowerError(f"apcupsd tells {found.missing}", remedy=remedy)
         return Reading(
             power_w=found.power_w,
             apparent_va=found.apparent_va,
@@ -63,6 +63,7 @@ class Apcupsd:
 
 
 _NAMES = {
+    "LOADAPNT": "ups.load",  # of volt-amperes, unless there is the one of watts
     "LOADPCT": "ups.load",
     "NOMPOWER": "ups.realpower.nominal",
     "NOMAPNT": "ups.power.nominal",

@@ -45,13 +45,13 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """Assumption behind the readings, such as a power factor."""
 
 
-def worth(device: Description, mean_w: float) -> str:
-    """Uncertainties and assumptions of a mean of readings; "" if none are known."""
+def worth(device: Description) -> str:
+    """Uncertainties and assumptions of a device's readings; "" if none are known."""
     said = []
     if device.resolution_w:
         said.append(f"steps of {device.resolution_w:.3g} W")
     if device.accuracy:
-        said.append(f"accurate to {device.accuracy * mean_w:.3g} W ({device.accuracy:.2g} of it)")
+        said.append(f"accurate to {100 * device.accuracy:.3g} % of it")
     if device.assumption:
         said.append(f"assumed: {device.assumption}")
     return "; ".join(said)
@@ -90,18 +90,25 @@ class Counter(msgspec.Struct, frozen=True):
     reading: Reading
 
 
+def wraps_within_s(reading: Reading, most_w: float) -> float:
+    """Shortest time in seconds after which the reading's counter may wrap around; inf: never."""
+    return reading.wraps_j / most_w if 0 < most_w < math.inf else math.inf
+
+
 def power_between(before: Counter, after: Counter, most_w: float = math.inf) -> float | None:
     """Mean power in watts: the device's own value, or the increase of its counter per second.
 
     A counter that has decreased has wrapped around or was reset; it was reset if a wrap-around
-    would imply more than `most_w`. None if it was reset, no time has passed, or neither value is
-    available.
+    would imply more than `most_w`. None if it was reset or may have wrapped around more than once,
+    no time has passed, or neither value is available.
     """
     if after.reading.power_w is not None:
         return after.reading.power_w
     first, last = before.reading.energy_j, after.reading.energy_j
     elapsed = after.at_s - before.at_s
     if first is None or last is None or elapsed <= 0:
+        return None
+    if elapsed >= wraps_within_s(after.reading, most_w):
         return None
     if last < first:
         last += after.reading.wraps_j

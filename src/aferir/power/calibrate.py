@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
-from aferir.power.base import PowerError, Source
+from aferir.power.base import PowerError, Source, worth
 from aferir.power.fit import fit
 from aferir.power.load import Load, busy
 from aferir.power.model import PowerModel, busy_share
@@ -49,4 +50,10 @@ def measure(
             why = next(iter(found.refused), "it gave no reading")
             raise PowerError(f"no power could be read with {count} processors busy: {why}")
         points.append((used, float(np.mean(settled))))
-    return fit(points)
+    device = source.describe()
+    said = worth(device)
+    return msgspec.structs.replace(
+        fit(points),
+        basis=f"by {device.name}" + (f" ({said})" if said else ""),
+        accuracy=device.accuracy,
+    )

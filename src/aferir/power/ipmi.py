@@ -12,7 +12,6 @@ from aferir.power.unknown import UNKNOWN, is_unknown
 _COMMAND = ("ipmitool", "dcmi", "power", "reading")
 _NOW = re.compile(r"^\s*Instantaneous power reading:\s+(-?\d+) Watts", re.MULTILINE)
 _STATE = re.compile(r"^\s*Power reading state is:\s+(\w+)", re.MULTILINE)
-_PERIOD = re.compile(r"^\s*Sampling period:\s+0*(\d+) (Milli)?[Ss]econds", re.MULTILINE)
 _TIMEOUT_S = 10.0
 _NOT_ACTIVATED = "that its reading is live, which it calls not activated"
 """Assumption about controllers with OpenBMC, which report each live reading as not activated."""
@@ -25,15 +24,12 @@ class Ipmi:
         self._fetch = fetch or _fetch
 
     def describe(self) -> Description:
-        """Description of the controller, with the sampling period that it reports."""
-        text = self._fetch()
-        period, state = _PERIOD.search(text), _STATE.search(text)
-        scale = 1e-3 if period and period[2] else 1.0
+        """Description of the controller; its sampling period is that of its mean alone."""
+        state = _STATE.search(self._fetch())
         return Description(
             name="ipmi",
             scope="server",
             resolution_w=1.0,
-            period_s=(float(period[1]) * scale if period else 0.0) or 1.0,
             least_w=1.0,
             assumption="" if state and state[1] == "activated" else _NOT_ACTIVATED,
         )

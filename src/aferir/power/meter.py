@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from aferir.power.base import Description, Source
+from aferir.power.base import Description, Source, worth
 from aferir.power.watch import Watched, watch
 
 _EVERY_S = 0.5
@@ -40,6 +40,35 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     def energy_j(self) -> float | None:
         """Mean power times duration, in joules; None without a valid reading."""
         return None if self.mean_w is None else self.mean_w * self.seconds
+
+    @property
+    def largest_error_w(self) -> float:
+        """Largest error of the mean by the device's step and accuracy, in watts; 0: unknown."""
+        if self.description is None or self.mean_w is None:
+            return 0.0
+        return self.description.resolution_w / 2 + self.description.accuracy * self.mean_w
+
+    @property
+    def worth(self) -> str:
+        """Uncertainties and assumptions of the power; "" if none are known."""
+        device = self.description
+        if device is None or self.mean_w is None:
+            return ""
+        said = worth(device)
+        if self.seconds >= device.period_s:
+            return said
+        seldom = f"updated every {device.period_s:g} s, more than the work took"
+        return f"{said}; {seldom}" if said else seldom
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no power, or why most readings were refused; "" if neither is the case."""
+        refused = sum(self.refused.values())
+        if self.mean_w is None:
+            return "; ".join(self.refused) or "no reading came in time"
+        if refused <= len(self.power_w):
+            return ""
+        return f"more readings were refused than believed: {'; '.join(self.refused)}"
 
 
 class Meter:

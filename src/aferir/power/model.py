@@ -24,6 +24,10 @@ class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
     """Exponent r, above 1; None: a straight line."""
     error_w: float = 0.0
     """Standard deviation of the fit's residuals in watts; 0 if the model was not fitted."""
+    basis: str = ""
+    """Source of the model, with that source's own uncertainties and assumptions; "": unknown."""
+    accuracy: float = 0.0
+    """Relative accuracy of the source that it was fitted to; 0: unknown."""
 
     def at(self, utilisation: float) -> float:
         """Watts at a utilisation from 0 to 1."""
@@ -33,11 +37,17 @@ class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(path: Path) -> PowerModel:
-    """A model that `aferir power calibrate` wrote. Errors: PowerError if it cannot be read."""
+    """A model that `aferir power calibrate` wrote. Errors: PowerError if it is not one."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=PowerModel)
-    except (OSError, msgspec.MsgspecError) as error:
+        model = msgspec.json.decode(path.read_bytes(), type=PowerModel)
+    except (OSError, ValueError, RecursionError) as error:
         raise PowerError(f"{path} holds no power model: {error}") from None
+    if not (0 <= model.idle_w < model.peak_w and (model.bend is None or model.bend > 1)):
+        raise PowerError(
+            f"{path} holds no power model: {model.idle_w:g} W idle, {model.peak_w:g} W busy",
+            remedy="aferir power calibrate SOURCE --output FILE",
+        )
+    return model
 
 
 class Modelled:
@@ -49,14 +59,15 @@ class Modelled:
         self._before = self._look()
 
     def describe(self) -> Description:
-        """Description of the model, with the accuracy of its fit."""
+        """Description of the model, with the accuracy of its fit and of its source."""
         model = self._model
         return Description(
             name="model",
             scope="server",
-            accuracy=model.error_w / model.peak_w,
+            accuracy=model.error_w / model.peak_w + model.accuracy,
             most_w=model.peak_w * (1 + 1e-9),
-            assumption=f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy",
+            assumption=f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy"
+            + (f", {model.basis}" if model.basis else ""),
         )
 
     def read(self) -> Reading:
@@ -92,7 +103,7 @@ def model_of(peak_w: float, idle_fraction: float) -> PowerModel:
             f"no server takes {peak_w:g} W busy and {idle_fraction:g} of it idle",
             remedy="peak in watts above 0, idle as a fraction of it from 0 to below 1",
         )
-    return PowerModel(peak_w=peak_w, idle_w=peak_w * idle_fraction)
+    return PowerModel(peak_w=peak_w, idle_w=peak_w * idle_fraction, basis="as a data sheet says")
 
 
 def _parse(written: str) -> Place:

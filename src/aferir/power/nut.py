@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 
 from aferir.power.asked import Meter, Place, printed, what_there
 from aferir.power.base import Description, Fetch, PowerError, Reading
@@ -42,7 +43,7 @@ class Nut:
             name=self._name,
             scope="all that the UPS feeds",
             resolution_w=found.step_w,
-            period_s=number(variables, "driver.parameter.pollinterval") or 2.0,
+            period_s=_period_s(variables),
             most_w=found.most_w,
             least_w=1.0,
             assumption=found.assumption,
@@ -62,6 +63,15 @@ class Nut:
             stale=f"its status is {' '.join(status)}" if waiting else "",
             doubt=found.doubt,
         )
+
+
+def _period_s(variables: Mapping[str, str]) -> float:
+    """Seconds between updates of the power; between full ones some drivers ask for the status only.
+
+    Source: usbhid-ups(8), snmp-ups(8), nutdrv_qx(8), `pollfreq`.
+    """
+    names = ("driver.parameter.pollinterval", "driver.parameter.pollfreq")
+    return max(number(variables, name) or 0.0 for name in names) or 2.0
 
 
 def _lacking(found: Told, ups: str) -> PowerError:

@@ -6,7 +6,12 @@ import math
 import re
 
 _NUMBER = re.compile(r"([+-]?\d{1,20}(?:\.\d{0,9})?(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*)?")
-_TYPED = re.compile(r"(?:.*=\s*)?(?:[A-Za-z]+[A-Za-z0-9]*(?: [A-Z]+)?:\s*)?", re.DOTALL)
+_TYPED = re.compile(
+    r"(?:.*=\s*)?(?:(?:INTEGER|Integer32|Gauge32|Gauge|Unsigned32|UInteger32|Counter32|Counter64"
+    r"|STRING|Opaque|Float|Double):\s*)*",
+    re.DOTALL,
+)
+"""Types before a value, as net-snmp prints them; any other word may be a unit."""
 _POWERS = {"": 1.0, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "mw": 1e-3, "dw": 0.1}
 _POWERS |= {"tenths of watts": 0.1, "deciwatts": 0.1, "1/10 w": 0.1, "milliwatts": 1e-3}
 

@@ -25,6 +25,8 @@ _ROUNDING = 1.25
 """Tolerance for figures of one device that are rounded separately and taken at different times."""
 _LEAST_FACTOR = 0.15
 """Power factor below which watts and volt-amperes cannot belong together."""
+_OTHER_UNIT = 100
+"""Factor between a device's watts and its load from which its watts are of another unit: kW."""
 _PHASES = ("L1", "L2", "L3")
 
 
@@ -53,7 +55,9 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
     """Power from a UPS's variables by name; `given`: nominal power as its user states it."""
     nominal, assumed, odd = _nominal(variables, given)
-    apparent = _apparent(variables)
+    load, _ = _load(variables)
+    expected_w = load / 100 * nominal if load is not None and nominal is not None else None
+    apparent = _apparent(variables, expected_w)
     real = [*_real(variables)]
     coarse = [*_of_load(variables, nominal, assumed), *_of_apparent(variables, apparent)]
     candidates = sorted(
@@ -64,7 +68,9 @@ def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
         return Told(missing=_missing(variables, odd), most_w=most_w)
     best = candidates[0]
     if best in coarse:  # whole percents: volt-amperes may be more precise
-        best = next((one for one in coarse if not _doubt(variables, one[0], apparent)), best)
+        best = next(
+            (one for one in coarse if not _doubt(variables, one[0], apparent, expected_w)), best
+        )
     watts, step_w, assumption = best
     return Told(
         power_w=watts,
@@ -72,7 +78,7 @@ def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
         assumption="; ".join(filter(None, (assumption, _made_up(variables)))),
         most_w=most_w,
         apparent_va=apparent,
-        doubt=_doubt(variables, watts, apparent),
+        doubt=_doubt(variables, watts, apparent, expected_w),
     )
 
 
@@ -94,6 +100,8 @@ def _real(variables: Mapping[str, str]) -> Iterator[tuple[float, float, str]]:
         yield from _summed(variables, [f"{whose}.{one}.realpower" for one in _PHASES])
     outlets = sorted(name for name in variables if _is_outlet(name))
     yield from _summed(variables, outlets)
+    if (total := number(variables, "outlet.realpower")) is not None:
+        yield total, step(variables["outlet.realpower"]), ""
 
 
 def _is_outlet(name: str) -> bool:
@@ -199,8 +207,11 @@ def _factor(variables: Mapping[str, str]) -> tuple[float, str]:
     return POWER_FACTOR, f"power factor {POWER_FACTOR:g}"
 
 
-def _apparent(variables: Mapping[str, str]) -> float | None:
-    """Apparent power in volt-amperes; values that some devices report in kVA are converted."""
+def _apparent(variables: Mapping[str, str], expected_w: float | None = None) -> float | None:
+    """Apparent power in volt-amperes; values that some devices report in kVA are converted.
+
+    `expected_w`: power according to the load, None if it is unknown.
+    """
     apparent = _known(variables, "ups.power", "output.power")
     if apparent is None:
         phases = [number(variables, f"output.{one}.power") for one in _PHASES]
@@ -208,9 +219,9 @@ def _apparent(variables: Mapping[str, str]) -> float | None:
         apparent = math.fsum(known) if len(known) == len(phases) else None
     if apparent is None or apparent <= 0:
         return None
-    real = _known(variables, "ups.realpower", "output.realpower")
-    if real is not None and real > apparent and apparent * 1000 <= 4 * real <= apparent * 4200:
-        return apparent * 1000
+    for real in (_known(variables, "ups.realpower", "output.realpower"), expected_w):
+        if real is not None and real > apparent and apparent * 1000 <= 4 * real <= apparent * 4200:
+            return apparent * 1000
     return apparent
 
 
@@ -222,11 +233,15 @@ def _current(variables: Mapping[str, str]) -> tuple[float, float] | None:
     return None if number(variables, "output.phases") == 3 else (amperes, volts)
 
 
-def _doubt(variables: Mapping[str, str], watts: float, apparent: float | None) -> str:
+def _doubt(
+    variables: Mapping[str, str], watts: float, apparent: float | None, expected_w: float | None
+) -> str:
     """Another figure of the device that contradicts this power; "" if none."""
     load = number(variables, "ups.load")
     if load is not None and not 0 <= load <= _MOST_LOAD:
         return f"its load is {load:g} %, so its figures are none"
+    if expected_w is not None and 0 < watts * _OTHER_UNIT < expected_w:
+        return f"{watts:g} W is not its load, which is about {expected_w:.3g} W"
     if apparent is not None and not apparent * _LEAST_FACTOR <= watts <= apparent * _ROUNDING:
         return f"{watts:g} W is not the power of {apparent:g} VA"
     flows = _current(variables)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.errors import AferirError
-from aferir.power.base import Counter, Description, Source, power_between
+from aferir.power.base import Counter, Description, Source, power_between, wraps_within_s
 from aferir.power.check import refusal
 from aferir.power.model import busy_share
 
@@ -33,6 +33,9 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
 
     mean_w: float
     n: int
+    """Number of readings."""
+    updates: int
+    """Number of measurements: fewer than readings if the source was read more often than that."""
     low: float
     high: float
     """95 % confidence interval of the mean; for one reading, the reading itself."""
@@ -140,19 +143,34 @@ def mean_of(watched: Watched) -> Mean | None:
 
     if not watched.power_w:
         return None
-    values = list(watched.power_w)
+    values = _updates(watched)
     mean = sum(values) / len(values)
     interval = mean_interval(values)
     described = watched.description
     step = described.resolution_w / math.sqrt(12) if described else 0.0
     return Mean(
         mean_w=mean,
-        n=len(values),
+        n=len(watched.power_w),
+        updates=len(values),
         low=interval.low if interval else mean,
         high=interval.high if interval else mean,
         step_w=step,
         accuracy_w=described.accuracy * mean if described else 0.0,
     )
+
+
+def _updates(watched: Watched) -> list[float]:
+    """Readings, or the mean of each update period if there are two of them or more in one.
+
+    Readings of the same measurement are no more certain than one of them.
+    """
+    values, at_s, device = list(watched.power_w), watched.at_s, watched.description
+    if device is None or device.period_s * (len(values) - 1) < 2 * (at_s[-1] - at_s[0]):
+        return values
+    periods: dict[int, list[float]] = {}
+    for at, value in zip(at_s, values, strict=True):
+        periods.setdefault(int((at - at_s[0]) / device.period_s), []).append(value)
+    return [sum(each) / len(each) for each in periods.values()]
 
 
 def disagreements(watched: Sequence[Watched]) -> list[Disagreement]:
@@ -192,5 +210,8 @@ def _ask(
     if now.reading.energy_j is not None and now.reading.power_w is None and before is None:
         return "", now, None  # a counter's first reading gives no power yet
     power = power_between(before or now, now, described.most_w)
+    limit_s = wraps_within_s(now.reading, described.most_w)
+    if before is not None and now.reading.power_w is None and now.at_s - before.at_s >= limit_s:
+        return f"its counter may wrap around within {limit_s:.0f} s: read it more often", now, None
     why = refusal(power, now.reading, described)
     return why, now, None if why else power

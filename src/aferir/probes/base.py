@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from aferir.model.record import Sample, Side
@@ -25,6 +26,12 @@ caller that takes the snapshot resolves on the host for the instance:
 def of_tenant(path: str, number: int) -> str:
     """Key in a snapshot of a file in the guest of that tenant; the first tenant is 1."""
     return path if number == 1 else f"{path} of tenant {number}"
+
+
+def risen(pairs: Iterable[tuple[int, int]]) -> float | None:
+    """Sum of the increases of counters; None if one fell: it was reset, or wrapped around."""
+    increases = [last - first for first, last in pairs]
+    return None if any(one < 0 for one in increases) else float(sum(increases))
 
 
 class Probe(Protocol):

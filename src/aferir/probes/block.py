@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aferir.model.record import Sample, Side
-from aferir.probes.base import Snapshot
+from aferir.probes.base import Snapshot, risen
 from aferir.probes.stack import BLOCKS, block_leaves
 
 SECTOR_BYTES = 512
@@ -46,17 +46,17 @@ class BlockProbe:
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`block_{read,write}_{operations,bytes}`; devices that appeared meanwhile are omitted."""
+        """`block_{read,write}_{operations,bytes}`; omitted if a counter fell.
+
+        Devices that appeared or went away meanwhile are left out.
+        """
         if "/proc/diskstats" not in before or "/proc/diskstats" not in after:
             return ()
         first = parse_diskstats(before["/proc/diskstats"], before.get(BLOCKS, ""))
         last = parse_diskstats(after["/proc/diskstats"], after.get(BLOCKS, ""))
+        known = first.keys() & last.keys()
         return tuple(
-            Sample(
-                metric,
-                float(sum(last[d][metric] - first[d][metric] for d in first.keys() & last.keys())),
-                unit,
-                side,
-            )
+            Sample(metric, value, unit, side)
             for metric, (_, _, unit) in _COLUMNS.items()
+            if (value := risen((first[d][metric], last[d][metric]) for d in known)) is not None
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aferir.model.record import Sample, Side
-from aferir.probes.base import Snapshot
+from aferir.probes.base import Snapshot, risen
 from aferir.probes.stack import NETWORK, network_leaves
 
 _DEVICES = "/proc/net/dev"
@@ -67,7 +67,8 @@ class NetworkProbe:
         """Bytes and packets each way, loopback bytes, retransmitted and out-of-order segments.
 
         Where several devices carry the traffic, e.g. the members of a bond, the bytes of each are
-        `network_receive_bytes_of_NAME` and `network_transmit_bytes_of_NAME`.
+        `network_receive_bytes_of_NAME` and `network_transmit_bytes_of_NAME`. A figure is omitted if
+        a counter fell: on a 32-bit kernel it wraps around, and a driver that is reloaded resets it.
         """
         return (*_traffic(before, after, side), *_repairs(before, after, side))
 
@@ -78,26 +79,21 @@ def _traffic(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
     first, last = parse_devices(before[_DEVICES]), parse_devices(after[_DEVICES])
     known = first.keys() & last.keys()
     leaves = network_leaves(known, after.get(NETWORK, ""))
-    found = [
-        Sample(metric, float(sum(last[d][i] - first[d][i] for d in leaves)), unit, side)
-        for metric, (i, unit) in _TRAFFIC.items()
-    ]
+    wanted = [(metric, leaves, i, unit) for metric, (i, unit) in _TRAFFIC.items()]
     if 1 < len(leaves) <= _MOST_DEVICES:
-        found += [
-            Sample(
-                f"{metric}_of_{_word(device)}",
-                float(last[device][i] - first[device][i]),
-                unit,
-                side,
-            )
+        wanted += [
+            (f"{metric}_of_{_word(device)}", {device}, i, unit)
             for metric, (i, unit) in _TRAFFIC.items()
             if metric in _EACH
             for device in sorted(leaves)
         ]
     if "lo" in known:
-        loopback = float(last["lo"][0] - first["lo"][0])
-        found.append(Sample("network_loopback_bytes", loopback, "B", side))
-    return found
+        wanted.append(("network_loopback_bytes", {"lo"}, 0, "B"))
+    return [
+        Sample(metric, value, unit, side)
+        for metric, devices, i, unit in wanted
+        if (value := risen((first[d][i], last[d][i]) for d in devices)) is not None
+    ]
 
 
 def _word(device: str) -> str:
@@ -110,6 +106,6 @@ def _repairs(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
     for metric, (path, prefix, key) in _TCP.items():
         first = parse_counters(before.get(path, "")).get(prefix, {})
         last = parse_counters(after.get(path, "")).get(prefix, {})
-        if key in first and key in last:
+        if key in first and key in last and last[key] >= first[key]:
             found.append(Sample(metric, float(last[key] - first[key]), "segments", side))
     return found

@@ -17,7 +17,9 @@ from typing import Any
 from aferir.errors import AferirError
 
 _SEPARATORS = (",", ";", "\t", "|", ":")
-_EVENT = re.compile(r"(?:(?P<pmu>[\w.-]+)/)?(?P<name>[A-Za-z][\w.-]*)/?(?::?(?P<mode>[a-zA-Z]*))?")
+_EVENT = re.compile(
+    r"(?:(?P<pmu>[\w.-]+)/)?(?P<name>[A-Za-z][\w.-]*)/?(?::?(?P<mode>[a-zA-Z]*))?/?"
+)
 _PLAIN = re.compile(r"\d{1,20}(?:\.\d{1,12})?")
 # Columns that may precede the value: the time of -I, and the CPU or socket (-A, --per-socket, ...).
 _BEFORE = re.compile(
@@ -76,8 +78,8 @@ def cycles(counts: dict[str, float]) -> tuple[float, float] | None:
 
 
 def _normal(event: str) -> str:
-    """Name of an event without its core type, as in `cpu_core/cycles/u`."""
-    found = _EVENT.fullmatch(event)
+    """Name of an event without its core type, as in `cpu_core/cycles/u` or `cycles [cpu_core]`."""
+    found = _EVENT.fullmatch(re.sub(r" \[[\w.-]+\]$", "", event))
     if found is None:
         return event
     mode = "".join(letter for letter in "uk" if letter in (found["mode"] or ""))

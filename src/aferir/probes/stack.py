@@ -35,10 +35,11 @@ device."""
 _PARTITIONED = re.compile(r"(.*?)(p?)(\d+)")
 _OVER_DISKS = re.compile(
     r"(loop|ram|zram|dm-|md|drbd|bcache|zd|vdo|device-mapper|flashcache|dattobd|snap)[-_]?[d]?\d+.*"
-    r"|dm-.*|md_d?\d+.*|nvme\d+c\d+n\d+.*"
+    r"|dm-.*|md_.*|emcpower[a-z]+\d*"
 )
-"""Names of devices on disks, files or memory, and of paths of an NVMe disk that is listed
-itself."""
+"""Names of devices on disks, files or memory."""
+_NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
+"""Path of an NVMe disk: kernels account for its requests there, and for the disk not or as well."""
 
 
 def network_leaves(names: Collection[str], told: str = "") -> set[str]:
@@ -48,8 +49,8 @@ def network_leaves(names: Collection[str], told: str = "") -> set[str]:
     """
     below = parse(told)
     physical = {name for name in names if PHYSICAL in below.get(name, ())}
-    if physical:
-        return physical
+    if physical:  # one over another is a port of a switch, or a card over its virtual function
+        return {name for name in physical if physical.isdisjoint(below[name])} or physical
     known = {name for name in names if not _is_over(name, names, below)}
     return {name for name in known if not _ENDS.fullmatch(name)} or known
 
@@ -57,10 +58,12 @@ def network_leaves(names: Collection[str], told: str = "") -> set[str]:
 def block_leaves(names: Collection[str], told: str = "") -> set[str]:
     """Whole disks with no other device of this machine below them."""
     below = parse(told)
+    heads = {"".join(found.groups()) for name in names if (found := _NVME_PATH.fullmatch(name))}
     return {
         name
         for name in names
-        if not below.get(name)
+        if name not in heads
+        and not below.get(name.replace("/", "!"))  # sysfs(5) has no slash in a name
         and not _OVER_DISKS.fullmatch(name)
         and not any(disk in names for disk in _disks_of(name))
     }

@@ -79,7 +79,7 @@ def repeat(
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))
     if failure is not None:
         failure = told_apart(failure, ran.done, ran.observed)
-    warnings = (*doubts, *of_user_kernel(instance.spec))
+    warnings = (*doubts, *ran.warnings, *of_user_kernel(instance.spec))
     warnings += (IS_EMULATED,) if instance.emulated else ()
     if ran.done is not None:
         warnings += load_warning(ran.observed, ran.done.duration_s)

@@ -43,6 +43,20 @@ def test_an_arm_processor_has_no_name_but_numbers() -> None:
     assert found.flags == ("fp", "asimd", "evtstrm")
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "model"),
+    [
+        ("processor\t: 0\ncpu\t\t: POWER9, altivec\nclock\t: 2166MHz\n", "POWER9, altivec"),
+        ("processor\t: 0\nisa\t: rv64imafdc\nuarch\t: sifive,u74-mc\n", "sifive,u74-mc"),
+        ("vendor_id : IBM\nprocessor 0: version = FF,  machine = 8561\n", "s390 8561"),
+        ("", "unknown"),
+    ],
+    ids=["POWER", "RISC-V", "s390", "nothing"],
+)
+def test_processors_of_other_architectures_have_other_keys(cpuinfo: str, model: str) -> None:
+    assert parse.processor(cpuinfo).model == model
+
+
 def test_memory_is_in_bytes() -> None:
     text = "MemTotal:       24684096 kB\nSwapTotal:             0 kB\nHugePages_Total:       3\n"
     assert parse.meminfo_bytes(text) == 24684096 * 1024

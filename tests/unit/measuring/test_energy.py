@@ -13,6 +13,9 @@ class Taken(msgspec.Struct, frozen=True):
 
     mean_w: float | None
     energy_j: float | None
+    largest_error_w: float = 0.0
+    worth: str = ""
+    trouble: str = ""
 
 
 def test_power_and_energy_are_of_the_host() -> None:

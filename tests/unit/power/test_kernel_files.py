@@ -6,13 +6,17 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+import msgspec
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aferir.errors import AferirError
+from aferir.power.base import PowerError
 from aferir.power.battery import Battery
 from aferir.power.check import refusal
 from aferir.power.hwmon import Hwmon
+from aferir.power.ipmi import Ipmi
+from aferir.power.model import Modelled, load
 from aferir.power.rapl import Rapl
 
 
@@ -33,3 +37,35 @@ def test_any_words_in_the_kernels_files_are_a_reading_or_an_error(said: str, mor
             with contextlib.suppress(AferirError):
                 device, reading = source.describe(), source.read()
                 refusal(reading.power_w, reading, device)
+
+
+@given(
+    st.text(max_size=200)
+    | st.tuples(st.sampled_from(["Instantaneous", "Power"]), st.text(max_size=20)).map(
+        "{0[0]} power reading: {0[1]} Watts\n Sampling period: {0[1]} Seconds.".format
+    )
+)
+def test_any_words_of_ipmitool_are_a_reading_or_an_error(said: str) -> None:
+    controller = Ipmi(fetch=lambda: said)
+    with contextlib.suppress(AferirError):
+        device, reading = controller.describe(), controller.read()
+        refusal(reading.power_w, reading, device)
+
+
+@given(
+    st.binary(max_size=60)
+    | st.fixed_dictionaries(
+        {"peak_w": st.floats(), "idle_w": st.floats(), "bend": st.none() | st.floats()}
+    ).map(msgspec.json.encode)
+)
+@example(b'{"peak_w":0,"idle_w":0}')
+@example(b'{"peak_w":9,"idle_w":1,"bend":0}')
+@example(b"[" * 5000)
+def test_any_file_is_a_model_that_tells_watts_or_an_error(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path, stat = Path(name, "model.json"), Path(name, "stat")
+        path.write_bytes(content)
+        stat.write_text("cpu 1 0 0 1 0 0 0 0 0 0\n", encoding="ascii")
+        with contextlib.suppress(PowerError):
+            source = Modelled(load(path), stat)
+            assert source.describe().most_w >= load(path).at(1.0) >= load(path).at(0.0) >= 0

@@ -259,11 +259,9 @@ def test_what_was_assumed_goes_with_what_a_piece_of_work_took() -> None:
         pass
     assert meter.taken is not None
     assert meter.taken.description is not None
-    said = worth(meter.taken.description, 400.0)
+    said = worth(meter.taken.description)
     assert said == "steps of 8 W; assumed: power factor 0.8"
-    exact = Description(name="x", scope="server", accuracy=0.05)
-    assert worth(exact, 400.0) == "accurate to 20 W (0.05 of it)"
-    taken = msgspec.structs.replace(meter.taken, at_s=(0.0,), power_w=(400.0,))
+    taken = msgspec.structs.replace(meter.taken, seconds=9.0, at_s=(0.0,), power_w=(400.0,))
     figures = with_energy(Figures(program="x", samples=()), taken)
     assert [doubt.message for doubt in figures.doubts] == [f"power of the hosts: {said}"]
 
@@ -287,13 +285,16 @@ def test_a_watt_that_no_server_has_is_refused() -> None:
         (".1.3.6.1.4.1 = Gauge32: 324", 324.0),
         ('STRING: "0.324 kW"', 324.0),
         ("3240 tenths of Watts", 324.0),
+        ("Opaque: Float: 324.0", 324.0),
     ],
 )
 def test_an_outlet_is_read_whatever_mibs_there_are(text: str, watts: float) -> None:
     assert Snmp("h", "1.3.6", fetch=lambda: text).read().power_w == pytest.approx(watts)
 
 
-@pytest.mark.parametrize("text", ["324 Volts", "No Such Instance", "", "Timeticks: (1) 0:00:00.01"])
+@pytest.mark.parametrize(
+    "text", ["324 Volts", "kW: 3.2", "No Such Instance", "", "Timeticks: (1) 0:00:00.01"]
+)
 def test_an_outlet_that_says_no_watts_is_refused(text: str) -> None:
     with pytest.raises(PowerError):
         Snmp("h", "1.3.6", fetch=lambda: text).read()

@@ -191,6 +191,9 @@ def test_counts_of_intervals_processors_and_kinds_of_cores_are_added() -> None:
     assert perf_stat.parse("\n".join(each)) == {"cycles:k": 15.0}
     kinds = "40,,cpu_core/cycles/u,9,1,,\n2,,cpu_atom/cycles/u,9,1,,\n9,,cpu_core/cycles/k,9,1,,"
     assert perf_stat.parse(kinds) == {"cycles:u": 42.0, "cycles:k": 9.0}
+    assert perf_stat.parse("7,,cycles [cpu_core],9,1,,") == {"cycles": 7.0}
+    kinds = re.sub(r"/(\w),", r":\1/,", kinds)  # as perf names `cycles:u` itself
+    assert perf_stat.parse(kinds) == {"cycles:u": 42.0, "cycles:k": 9.0}
     lines = [
         '{"interval" : 1.0, "counter-value" : "7.000000", "unit" : "", "event" : "cycles:u"}',
         '{"interval" : 2.0, "cpu" : "1", "counter-value" : "8.000000", "event" : "cycles:u"}',

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.probes.block import parse_diskstats
+from aferir.probes.block import BlockProbe, parse_diskstats
 from aferir.probes.network import NetworkProbe
 from aferir.probes.stack import (
     NETWORK,
@@ -49,6 +49,9 @@ def test_what_the_kernel_tells_comes_before_names() -> None:
         "left",
         "right",
     }
+    # A port of a switch over its conduit, and a card over its virtual function (Azure, DSA).
+    assert network_leaves(["eth0", "enP1s1"], "eth0: enP1s1 .\nenP1s1: .\n") == {"enP1s1"}
+    assert network_leaves(["eth0", "lan1"], "eth0: .\nlan1: eth0 .\n") == {"eth0"}
     # Without anything physical, what is at the bottom.
     assert network_leaves(["lan", "vm1", "lo"], "lan: vm1\nvm1: \nlo: \n") == {"vm1"}
 
@@ -63,7 +66,8 @@ def test_what_the_kernel_tells_comes_before_names() -> None:
         ("vda vda1 dm-0 dm-10 md0 md127 md0p1 md_d1 loop0 ram0 zram0", "vda"),
         ("sda sdb zd0 zd16 zd16p1 bcache0 bcache0p1 drbd0 drbd10", "sda sdb"),
         ("mmcblk0 mmcblk0p1 mmcblk0boot0 mmcblk1", "mmcblk0 mmcblk0boot0 mmcblk1"),
-        ("nvme0n1 nvme0c0n1 nvme0c1n1", "nvme0n1"),
+        ("nvme0n1 nvme0n1p1 nvme0c0n1 nvme0c1n1 nvme1n1", "nvme0c0n1 nvme0c1n1 nvme1n1"),
+        ("sda sdb emcpowera emcpowera1 md_home", "sda sdb"),
         ("cciss/c0d0 cciss/c0d0p1 cciss/c0d10", "cciss/c0d0 cciss/c0d10"),
         ("xvda1 xvdb", "xvda1 xvdb"),  # partitions that a hypervisor gives without their disk
         ("ubda ubda1 hda hda1 sr0 pmem0 pmem0p1", "ubda hda sr0 pmem0"),
@@ -120,6 +124,19 @@ def test_each_member_of_a_bond_has_its_own_traffic() -> None:
         "network_transmit_bytes_of_eth0_if7": 40,
         "network_transmit_bytes_of_eth1": 20,
     }
+
+
+def test_a_counter_that_fell_gives_no_figure() -> None:
+    row = "eth0: {} 1 0 0 0 0 0 0 {} 1 0 0 0 0 0 0\n"
+    disk = "8 0 sda {} 0 2 0 3 0 4 0 0 0 0\n"
+    first = {"/proc/net/dev": row.format(2**32 - 1, 5), "/proc/diskstats": disk.format(9)}
+    last = {"/proc/net/dev": row.format(7, 6), "/proc/diskstats": disk.format(1)}
+    found = {one.metric: one.value for one in NetworkProbe().samples(first, last, 1.0, "host")}
+    assert "network_receive_bytes" not in found
+    assert found["network_transmit_bytes"] == 1
+    blocks = {one.metric: one.value for one in BlockProbe().samples(first, last, 1.0, "host")}
+    assert "block_read_operations" not in blocks
+    assert blocks["block_read_bytes"] == 0
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=60))

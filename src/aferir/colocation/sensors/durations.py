@@ -27,6 +27,12 @@ _WORDS = {
     86400.0: "d day days",
 }
 _SECONDS = {word: seconds for seconds, words in _WORDS.items() for word in words.split()}
+_NAMES = {seconds: unit for unit, seconds in UNITS.items()}
+_BY_LENGTH = sorted(_SECONDS, key=len, reverse=True)
+APART = tuple(word for word in _BY_LENGTH if len(word) > 1 and _SECONDS[word] <= 1)
+"""Units that may be apart from their number: no other words."""
+ATTACHED = tuple(word for word in _BY_LENGTH if word not in APART)
+"""Units that are read only right behind their number."""
 _LONGEST_TEXT = 200
 _NUMBER = r"\d{1,18}(?:\.\d{0,18})?(?:[eE][+-]?\d{1,3})?"
 _BARE = re.compile(_NUMBER)
@@ -41,13 +47,27 @@ _KNOWN = {
     "Duration": "ns",  # Traefik
     "OriginDuration": "ns",
     "responseTime": "ms",  # pino-http
+    "Elapsed": "ms",  # Serilog.AspNetCore
+    "Properties.Elapsed": "ms",
+    "latencies.request": "ms",  # Kong
+    "latencies.proxy": "ms",
+    "latencies.kong": "ms",
+    "responseLatency": "ms",  # Amazon API Gateway
+    "integrationLatency": "ms",
+    "http_server_duration": "ms",  # OpenTelemetry before semantic conventions 1.23
+    "http_client_duration": "ms",
+    "rpc_server_duration": "ms",
+    "grpc_io_server_server_latency": "ms",  # OpenCensus
+    "apiserver_request_latencies": "us",  # Kubernetes before 1.14
     "envoy_cluster_upstream_rq_time": "ms",
     "envoy_cluster_external_upstream_rq_time": "ms",
     "envoy_cluster_internal_upstream_rq_time": "ms",
     "envoy_http_downstream_rq_time": "ms",
 }
 _NOTHING = ("", "-")
-_WORD_ENDS = re.compile(r"[_.-]|(?<=[a-z0-9])(?=[A-Z])")
+_WORD_ENDS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_TELLING = 4
+"""Letters from which on a unit says what it is also in the middle of a name."""
 
 
 def seconds(text: str, unit_s: float = 1.0) -> float | None:
@@ -94,14 +114,16 @@ def says_nothing(text: str) -> bool:
 
 
 def unit_of(name: str) -> str | None:
-    """The unit in which a field's name ends (`took_ms`, `durationMillis`), or of a known field.
+    """The unit in a field's name (`took_ms`, `time (ms)`, `latency_ms_hist`), or of a known field.
 
-    None if the unit is unknown.
+    Short units other than `ms` are such only at the end (`us_east`). None if the unit is unknown.
     """
     if name in _KNOWN:
         return _KNOWN[name]
-    each_s = _SECONDS.get(_WORD_ENDS.split(name)[-1].lower())
-    return next((unit for unit, one in UNITS.items() if one == each_s), None)
+    words = [word for part in _WORD_ENDS.split(name) if (word := part.lower())]
+    telling = [word for word in words[1:-1] if word == "ms" or len(word) >= _TELLING]
+    found = (_NAMES.get(_SECONDS.get(word, 0.0)) for word in [*words[-1:], *reversed(telling)])
+    return next((unit for unit in found if unit is not None), None)
 
 
 def possible(duration_s: float) -> float | None:

@@ -82,11 +82,15 @@ def read_buckets(text: str, selector: Selector) -> Scraped:
 
 
 def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
-    """Complete series: those with the +Inf bucket and every bucket that they had before."""
+    """Complete series: those with the +Inf bucket and every bucket that they had before.
+
+    The +Inf bucket holds all latencies: where another one holds more, buckets are not cumulative.
+    """
     return {
         labels
         for labels, cumulative in series.items()
-        if math.inf in cumulative and before.get(labels, {}).keys() <= cumulative.keys()
+        if cumulative.get(math.inf, -1.0) >= _total(cumulative)
+        and before.get(labels, {}).keys() <= cumulative.keys()
     }
 
 
@@ -103,7 +107,7 @@ def gained(
     beyond = 0
     for labels, cumulative in now.items():
         old = before.get(labels, {})
-        if max(cumulative.values(), default=0.0) < max(old.values(), default=0.0):
+        if _total(cumulative) < _total(old):
             old = {}
         for low, high, count in _steps(old, cumulative):
             if high == math.inf:
@@ -114,10 +118,19 @@ def gained(
     return Gained(latencies, beyond)
 
 
+def fell(before: Mapping[Labels, Cumulative], now: Mapping[Labels, Cumulative]) -> bool:
+    """Whether a series counts less than before: its process was restarted, or is another one."""
+    return any(_total(counts) < _total(before.get(labels, {})) for labels, counts in now.items())
+
+
 def largest_bound(series: Mapping[Labels, Cumulative]) -> float:
     """Largest finite bound, above which latencies cannot be distinguished; 0 if there is none."""
     bounds = (bound for cumulative in series.values() for bound in cumulative)
     return max((bound for bound in bounds if bound < math.inf), default=0.0)
+
+
+def _total(cumulative: Cumulative) -> float:
+    return max(cumulative.values(), default=0.0)
 
 
 def _steps(old: Cumulative, new: Cumulative) -> Iterator[tuple[float, float, int]]:

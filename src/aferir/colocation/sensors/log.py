@@ -65,7 +65,7 @@ class LogSensor:
             with self._path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _PAST_BYTES))
-                lines = file.read(_PAST_BYTES).split(b"\n")
+                lines = file.read(_PAST_BYTES).replace(b"\r\n", b"\n").split(b"\n")
         except OSError as error:
             return Look(latencies=Histogram(), problem=f"{self._path}: {error.strerror}")
         whole = lines[1 if size > _PAST_BYTES else 0 : -1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import http.client
 import threading
 
@@ -12,6 +13,7 @@ from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.exposition import (
     Cumulative,
     Labels,
+    fell,
     gained,
     largest_bound,
     read_buckets,
@@ -22,6 +24,11 @@ from aferir.colocation.sensors.web import fetch, parse_url, redirected
 from aferir.errors import AferirError
 
 _MOST_REDIRECTS = 5
+_MOST_FALLS = 2
+_RECENT = 20
+"""Scrapes among which more than `_MOST_FALLS` found counts below those of the one before if several
+processes answer in turn, each with its own counts. A service that is restarted falls once."""
+_FALLING = "several processes answer in turn, or it is no counter"
 _INSTEAD = {"histogram": "; if it is native, let the service export classic buckets too"}
 """What to add where a metric has no buckets, by its declared type."""
 
@@ -56,6 +63,7 @@ class PrometheusSensor:
         self._interval_s = interval_s
         self._timeout_s = timeout_s
         self._before: dict[Labels, Cumulative] = {}
+        self._falls: collections.deque[bool] = collections.deque(maxlen=_RECENT)
         self._lock = threading.Lock()
         self._latencies = Histogram()
         self._unread = 0
@@ -85,7 +93,8 @@ class PrometheusSensor:
     def _scrape(self) -> None:
         try:
             text = self._fetch()
-        except (OSError, http.client.HTTPException, AferirError) as error:
+        # ValueError: a host that has no form in IDNA, in a redirect
+        except (OSError, http.client.HTTPException, AferirError, ValueError) as error:
             self._note(Histogram(), f"{self._address.host}:{self._address.port}: {error}")
         else:
             self._take(text)
@@ -121,6 +130,10 @@ class PrometheusSensor:
         # Prometheus): the target has just joined, or an earlier scrape was truncated. A series that
         # was missing for a while continues from its last counts.
         latencies = gained({**now, **before}, now, self._unit_s).latencies
+        self._falls.append(fell(before, now))
+        if sum(self._falls) > _MOST_FALLS:
+            latencies = Histogram()
+            problem = f"{metric}: its counts fall again and again: {_FALLING}"
         self._note(latencies, problem, broken)
         self._before = {**before, **now}
 

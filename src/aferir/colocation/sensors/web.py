@@ -80,9 +80,11 @@ def parse_url(url: str) -> Address:
 
 def redirected(address: Address, onward: str) -> Address:
     """Target of a redirect by its `Location`. Errors: UsageError if it is not an HTTP URL."""
-    return parse_url(
-        urljoin(f"http://{_bracketed(address.host)}:{address.port}{address.path}", onward)
-    )
+    here = f"http://{_bracketed(address.host)}:{address.port}{address.path}"
+    try:
+        return parse_url(urljoin(here, onward))
+    except ValueError as error:
+        raise UsageError(f"{here} redirects to {onward[:80]!r}: {error}") from None
 
 
 def fetch(address: Address, timeout_s: float) -> tuple[str, str]:

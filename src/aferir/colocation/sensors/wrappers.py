@@ -13,15 +13,15 @@ import msgspec
 
 _CRI = re.compile(rb"\S{20,40} (?:stdout|stderr) ([FP])(?::\S{1,20})? ")
 _STAMP = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^ ]{0,20}"
-_BSD = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_BSD = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
 _TAG = rb"[\w./@\\-]{1,64}(?:\[\d{1,10}\])?: ?"
 _SYSLOG = re.compile(
     # RFC 5424, with its structured data; RFC 3164 with or without its host; a file of rsyslog.
     rb"<\d{1,3}>1 \S{1,40} \S{1,255} \S{1,48} \S{1,128} \S{1,32} (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?"
     rb"|(?:<\d{1,3}>)?(?:" + _BSD + rb"|" + _STAMP + rb") (?:[\w.:-]{1,255} )?" + _TAG
 )
-_COMPOSE = re.compile(rb"[\w.-]{1,128} +\| |\[pod/[^/\]]{1,253}/[^\]]{1,63}\] ")
-"""Prefixes of Compose and of `kubectl logs --prefix`."""
+_COMPOSE = re.compile(rb"[\w.@-]{1,128} +\| |\[pod/[^/\]]{1,253}/[^\]]{1,63}\] ")
+"""Prefixes of Compose, of services of a swarm, and of `kubectl logs --prefix`."""
 _STAMPED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) ")
 """Time stamp of `docker logs -t` and `kubectl logs --timestamps`; those of services are coarser."""
 _KEYS = frozenset({"log", "stream", "time", "attrs"})

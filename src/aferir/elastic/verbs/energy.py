@@ -23,15 +23,12 @@ def with_energy(figures: Figures, taken: Taken | None) -> Figures:
     """The figures with the energy of the hosts, or with a warning if it is unknown."""
     import msgspec
 
-    from aferir.model.record import Sample, Series, Warning
-    from aferir.power.base import worth
+    from aferir.measuring import energy
+    from aferir.model.record import Sample, Series
 
-    if taken is None:
-        return figures
-    if taken.mean_w is None or taken.energy_j is None:
-        said = "; ".join(taken.refused) or "no reading came in time"
-        doubt = Warning("no-power", f"power of the hosts: {said}", "try `aferir power watch`")
-        return msgspec.structs.replace(figures, doubts=(*figures.doubts, doubt))
+    doubts = (*figures.doubts, *energy.warnings(taken, "power of the hosts"))
+    if taken is None or taken.mean_w is None or taken.energy_j is None:
+        return msgspec.structs.replace(figures, doubts=doubts)
     samples = (
         Sample("hosts_energy_j", taken.energy_j, "J"),
         Sample("hosts_power_w", taken.mean_w, "W"),
@@ -44,12 +41,9 @@ def with_energy(figures: Figures, taken: Taken | None) -> Figures:
         along_unit="s",
         at=taken.at_s,
     )
-    device = taken.description
-    said = worth(device, taken.mean_w) if device else ""
-    doubts = [Warning("power-is-worth", f"power of the hosts: {said}", "")] if said else []
     return msgspec.structs.replace(
         figures,
         samples=(*figures.samples, *samples),
         series=(*figures.series, curve),
-        doubts=(*figures.doubts, *doubts),
+        doubts=doubts,
     )

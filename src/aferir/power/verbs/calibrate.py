@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> int:
         bend = "" if model.bend is None else f", bend {model.bend:.2f}"
         print(
             f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy{bend}, "
-            f"fitted to {model.error_w:.1f} W; written to {options.output}"
+            f"fitted to {model.error_w:.1f} W, {model.basis}; written to {options.output}"
         )
     return 0
 

@@ -77,9 +77,10 @@ def execute(options: argparse.Namespace) -> int:
     with load, status(f"watching {', '.join(sources)} for {options.seconds:g} s"):
         found = watch(sources, seconds=options.seconds, every_s=options.every, each_look=used.look)
     if options.json:
-        import json
+        import msgspec
 
-        print(json.dumps({**document(found), "cpu": used.document()}, indent=2))
+        made = msgspec.json.encode({**document(found), "cpu": used.document()})  # inf is null
+        print(msgspec.json.format(made).decode())
     else:
         console().print(table(found))
         print(f"CPUs: {100 * used.mean:.1f} % used")
@@ -125,11 +126,14 @@ def table(found: Sequence[Watched]) -> object:
 
 
 def _say_the_rest(found: Sequence[Watched]) -> None:
-    from aferir.power.watch import disagreements
+    from aferir.power.watch import disagreements, mean_of
 
     for one in found:
         for why, times in one.refused.items():
             print(f"{one.name}: {times} times refused: {why}")
+        mean = mean_of(one)
+        if mean is not None and mean.updates < mean.n:
+            print(f"{one.name}: its {mean.n} readings are of {mean.updates} measurements")
         if one.description and one.description.assumption:
             print(f"{one.name}: assumed: {one.description.assumption}")
     for pair in disagreements(found):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aferir.colocation.sensors.formats import fields
 from aferir.colocation.sensors.formats.base import Format
-from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard
+from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard
 
 _LOGGER = "http.log.access"
 
@@ -18,6 +18,8 @@ def parse(line: bytes) -> Heard:
     logger = document.get("logger", head.decode("utf-8", "replace"))
     if _LOGGER not in str(logger):
         return ASIDE
+    if document.get("status") == 0:
+        return FAILED  # the client gave up; 499 in later versions
     return fields.said(document, "duration", 1.0)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from aferir.colocation.sensors.formats import fields
 from aferir.colocation.sensors.formats.base import Format
 from aferir.colocation.sensors.formats.template import Template, parser
-from aferir.colocation.sensors.heard import first_of
+from aferir.colocation.sensors.heard import UNREAD, Heard, first_of
 
 _ENVOY = (
     '[$start] "$request" $status $flags $received $sent $duration $service_time '
@@ -17,13 +18,23 @@ _ISTIO = (
 )
 _OLDER_ISTIO = _ISTIO.replace("$details $termination ", "")
 
+
+def _from_json(line: bytes) -> Heard:
+    """A line of Istio's `accessLogEncoding: JSON`, which has Envoy's usual names."""
+    document = fields.decoded(line)
+    if document is None or not {"duration", "response_flags"} <= document.keys():
+        return UNREAD
+    return fields.said(document, "duration", 1e-3)
+
+
 FORMAT = Format(
     name="envoy",
-    reads="`%DURATION%` of Envoy's default format or Istio's",
+    reads="`%DURATION%` of Envoy's default format or Istio's, text or JSON",
     parse=first_of(
         *(
             parser(Template(text=text, time="duration", unit_s=1e-3))
             for text in (_ENVOY, _ISTIO, _OLDER_ISTIO)
-        )
+        ),
+        _from_json,
     ),
 )

@@ -9,9 +9,16 @@ from aferir.colocation.sensors import durations
 from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, Parser, answer, by_status
 from aferir.errors import UsageError
 
-_FOLLOWS = re.compile(rb"(?:\s?(?:ns|us|\xc2\xb5s|\xce\xbcs|ms|sec)|s|m|min|h)(?![\w=:])")
+_FOLLOWS = re.compile(
+    rf"(?:\s?(?i:{'|'.join(durations.APART)})|{'|'.join(durations.ATTACHED)})(?![\w=:])".encode()
+)
+"""Unit behind a number."""
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
 """Continuation of a list of times, one per server tried, of which the number is the first."""
+_MORE = re.compile(rb"\.\d|(?:,\d{3})+(?:\.\d+)?(?!\w|,\S)|[,']\d+" + _FOLLOWS.pattern)
+"""Continuation of a number of which only the beginning was found: `12` of `12.7`."""
+_LESS = re.compile(rb"\d([.,'])\Z")
+"""Beginning of a number of which only the end was found: `7` of `12.7`."""
 _NAMED = re.compile(rb"([A-Za-z_][\w.-]{0,60})\"?\s?[=:]\s?\"?\Z")
 """Name of a field right before its value, as in logfmt and JSON."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")
@@ -35,10 +42,10 @@ def parser(expression: str, unit: str | None = None) -> Parser:
     r"""A parser that searches a line for the group `latency`, or the first, and for `status`.
 
     A unit that follows the number in the text, or with which the field's name ends (`took_ms=12`),
-    is used unless the user names one. If the expression
-    ends with a number that is the first of a list of times, the line is not understood: `([\d.,
-    ]+)` reads all of them, `([\d.]+),` the first. Errors: UsageError if the expression is invalid,
-    has no group, or the unit is unknown.
+    is used unless the user names one. If the expression ends with a number that is the first of a
+    list of times, the line is not understood: `([\d., ]+)` reads all, `([\d.]+),` the first.
+    Nor is it if the number is only a part of one, as `12` of `12.7`. Errors: UsageError if the
+    expression is invalid, has no group, or the unit is unknown.
     """
     if unit is not None and unit not in durations.UNITS:
         raise UsageError(
@@ -64,6 +71,8 @@ def parser(expression: str, unit: str | None = None) -> Parser:
         text = found.group(group)
         if found.end() == found.end(group) and _GOES_ON.match(line, found.end()):
             return UNREAD
+        if _is_part(line, found, group):
+            return UNREAD
         if unit is None and _NUMBER.fullmatch(text):
             text += _unit_around(line, found.start(group), found.end(group))
         return answer(durations.total(text.decode("utf-8", "replace"), scale))
@@ -78,6 +87,21 @@ def _compiled(expression: str) -> re.Pattern[bytes]:
         raise UsageError(
             f"{expression!r} is no regular expression: {error}", remedy="see Python's re"
         ) from None
+
+
+def _is_part(line: bytes, found: re.Match[bytes], group: str | int) -> bool:
+    """Whether the number that was found is a part of a longer one in the line.
+
+    A comma may be that of a table: it belongs to a number only before three digits, or if a unit
+    follows.
+    """
+    start, end = found.span(group)
+    begins, ends = found.start() == start, found.end() == end
+    if begins and line[start : start + 1].isdigit():
+        before = _LESS.search(line, max(0, start - 2), start)
+        if before and (before[1] == b"." or _FOLLOWS.match(line, end)):
+            return True
+    return ends and line[end - 1 : end].isdigit() and _MORE.match(line, end) is not None
 
 
 def _unit_around(line: bytes, start: int, end: int) -> bytes:

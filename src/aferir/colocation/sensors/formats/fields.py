@@ -54,8 +54,10 @@ _STREAM_TYPES = (
     "resp_headers.Content-Type",
     "response.headers.content-type",
 )
-_MAY_BE_ANOTHER = ("code", "status")
-"""Names of fields that may hold a program's own code instead of an HTTP status (100 and more)."""
+_MAY_BE_ANOTHER = ("code", "status", "status_code", "statusCode", "StatusCode")
+"""Names of fields that may hold a program's own code instead of an HTTP status (100 and more);
+others hold 0 if there was no response, such as Envoy's `response_code`."""
+_ENDS_OF_OTHERS = (".code", ".status")
 _STATUSES = range(-1, 1000)
 _decode = msgspec.json.Decoder().decode
 
@@ -156,7 +158,8 @@ def _status(document: Mapping[str, Any], names: Iterable[str]) -> int | None:
         if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 5:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and value in _STATUSES:
-            return value if value >= 100 or not name.endswith(_MAY_BE_ANOTHER) else None
+            is_own = value < 100 and (name in _MAY_BE_ANOTHER or name.endswith(_ENDS_OF_OTHERS))
+            return None if is_own else value
     return None
 
 

@@ -37,8 +37,9 @@ def parse(line: bytes) -> Heard:
     if found is None or (severity is not None and severity.start() < found.start() - 1):
         first_is_json = found is not None and severity is not None and b'"' in severity[0]
         if not first_is_json:
-            other = severity is None or _OTHER_LANGUAGE.match(line, severity.start())
-            return UNREAD if other else ASIDE
+            if severity is None:
+                return ASIDE if line[:1].isspace() else UNREAD
+            return UNREAD if _OTHER_LANGUAGE.match(line, severity.start()) else ASIDE
     assert found is not None
     return ASIDE if found[2] else answer(durations.seconds(found[1].decode("ascii"), 1e-3))
 

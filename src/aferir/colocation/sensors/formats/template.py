@@ -152,10 +152,9 @@ def _role(name: str, template: Template) -> str:
 
 
 def _piece(name: str, template: Template, *, quoted: bool, stop: str) -> str:
-    if name == template.time:
-        return _TIMES if template.unit_s == 1.0 else _WHOLE
-    if name.startswith("upstream_") and name.endswith("_time"):
-        return _TIMES
+    time = _TIMES if name != template.time or template.unit_s == 1.0 else _WHOLE
+    if name == template.time or (name.startswith("upstream_") and name.endswith("_time")):
+        return f"(?:{time})?" if quoted else time  # `escape=json` writes "" for a dash
     if quoted:
         return r'(?:[^"\\]|\\.)*'
     if name.startswith("upstream_") and stop in (" ", ""):
