@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "common/memory.hpp"
+#include "common/simd.hpp"
 #include "npb/cg_matrix.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
@@ -155,26 +157,46 @@ class BlockedRows {
         std::copy(words.begin(), words.end(), indices_.data() + step * kWords);
     }
 
+#if defined(__AVX512F__)
+    /// A masked broadcast for each lane is a load and no shuffle: on Zen 5, class A, 1.12 times as
+    /// fast as pairs of scalar loads, while the hardware's gather is half as fast as those.
+    static void multiply_slice(const Slice& slice, const double* x, const double* values,
+                               const std::uint64_t* indices, double* y) {
+        Vector sum{};
+        for (std::uint32_t k = 0; k < slice.width; ++k, values += kLanes, indices += kWords) {
+            Vector elements{};
+            unroll<kLanes>([&](auto index) __attribute__((always_inline)) {
+                constexpr int lane = index;
+                const auto column = (indices[lane / 4] >> (16U * (lane % 4))) & 0xFFFFU;
+                elements =
+                    _mm512_mask_broadcastsd_pd(elements, 1U << lane, _mm_load_sd(x + column));
+            });
+            sum += load(values) * elements;
+        }
+        add_to_rows(slice, std::bit_cast<std::array<double, kLanes>>(sum), y);
+    }
+#else
     /// Pairs of scalar loads beat the hardware's gather on Zen 4 (0.31 against 0.43 ns an
     /// element), and one load for four columns leaves the load ports to the vector.
     static void multiply_slice(const Slice& slice, const double* x, const double* values,
                                const std::uint64_t* indices, double* y) {
-        Pair sum0{};
-        Pair sum1{};
-        Pair sum2{};
-        Pair sum3{};
+        std::array<Pair, kLanes / 2> sums{};
         for (std::uint32_t k = 0; k < slice.width; ++k, values += kLanes, indices += kWords) {
             const auto low = indices[0];
             const auto high = indices[1];
             const auto* const value = reinterpret_cast<const Pair*>(values);
-            sum0 += value[0] * Pair{x[low & 0xFFFFU], x[(low >> 16U) & 0xFFFFU]};
-            sum1 += value[1] * Pair{x[(low >> 32U) & 0xFFFFU], x[low >> 48U]};
-            sum2 += value[2] * Pair{x[high & 0xFFFFU], x[(high >> 16U) & 0xFFFFU]};
-            sum3 += value[3] * Pair{x[(high >> 32U) & 0xFFFFU], x[high >> 48U]};
+            sums[0] += value[0] * Pair{x[low & 0xFFFFU], x[(low >> 16U) & 0xFFFFU]};
+            sums[1] += value[1] * Pair{x[(low >> 32U) & 0xFFFFU], x[low >> 48U]};
+            sums[2] += value[2] * Pair{x[high & 0xFFFFU], x[(high >> 16U) & 0xFFFFU]};
+            sums[3] += value[3] * Pair{x[(high >> 32U) & 0xFFFFU], x[high >> 48U]};
         }
-        const std::array<Pair, 4> sums{sum0, sum1, sum2, sum3};
+        add_to_rows(slice, std::bit_cast<std::array<double, kLanes>>(sums), y);
+    }
+#endif
+
+    static void add_to_rows(const Slice& slice, const std::array<double, kLanes>& sums, double* y) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            y[slice.rows[lane]] += sums[lane / 2][lane % 2];
+            y[slice.rows[lane]] += sums[lane];
         }
     }
 
