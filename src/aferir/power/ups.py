@@ -240,11 +240,12 @@ def _doubt(
     load = number(variables, "ups.load")
     if load is not None and not 0 <= load <= _MOST_LOAD:
         return f"its load is {load:g} %, so its figures are none"
-    if expected_w is not None and 0 < watts * _OTHER_UNIT < expected_w:
+    flows = _current(variables)
+    alone = apparent is None and flows is None
+    if alone and expected_w is not None and 0 < watts * _OTHER_UNIT < expected_w:
         return f"{watts:g} W is not its load, which is about {expected_w:.3g} W"
     if apparent is not None and not apparent * _LEAST_FACTOR <= watts <= apparent * _ROUNDING:
         return f"{watts:g} W is not the power of {apparent:g} VA"
-    flows = _current(variables)
     if flows is None:
         return ""
     amperes, volts = flows

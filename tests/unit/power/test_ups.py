@@ -43,6 +43,8 @@ def ups(**variables: str) -> dict[str, str]:
         (ups(output_realpower="1700.00", output_power="1.80", ups_load="60"), 1700),
         (ups(output_power="1.5", ups_load="30", ups_power_nominal="5000"), 1200),
         (ups(outlet_realpower="150"), 150),
+        # The volt-amperes confirm the watts: it is the nominal power that is wrong.
+        (ups(ups_realpower="96", ups_power="162", ups_load="16", ups_power_nominal="100000"), 96),
     ],
 )
 def test_power_is_found_under_whichever_names(variables: dict[str, str], watts: float) -> None:
