@@ -32,8 +32,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """Object whose power it is: `server`, `processor package`, `outlet`, ..."""
     resolution_w: float = 0.0
     """Resolution of readings in watts; 0: unknown, or continuous."""
-    period_s: float = 1.0
-    """Seconds between updates."""
+    period_s: float = 0.0
+    """Seconds between updates; 0: unknown, or a measurement for each reading."""
     accuracy: float = 0.0
     """Relative accuracy according to the manufacturer; 0: unknown."""
     most_w: float = math.inf

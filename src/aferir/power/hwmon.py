@@ -29,7 +29,7 @@ class Hwmon:
         return Description(
             name=f"hwmon:{text(path.parent / 'name')}",
             scope=text(path.with_name("power1_label")) or "what the chip measures",
-            period_s=interval_ms * 1e-3 if math.isfinite(interval_ms) and interval_ms else 1.0,
+            period_s=interval_ms * 1e-3 if math.isfinite(interval_ms) else 0.0,
             accuracy=accuracy(text(path.with_name("power1_accuracy"))),
             most_w=_most_watts(path),
         )

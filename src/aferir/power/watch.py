@@ -165,7 +165,9 @@ def _updates(watched: Watched) -> list[float]:
     Readings of the same measurement are no more certain than one of them.
     """
     values, at_s, device = list(watched.power_w), watched.at_s, watched.description
-    if device is None or device.period_s * (len(values) - 1) < 2 * (at_s[-1] - at_s[0]):
+    if device is None or device.period_s <= 0:
+        return values
+    if device.period_s * (len(values) - 1) < 2 * (at_s[-1] - at_s[0]):
         return values
     periods: dict[int, list[float]] = {}
     for at, value in zip(at_s, values, strict=True):

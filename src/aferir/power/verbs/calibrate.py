@@ -59,9 +59,10 @@ def execute(options: argparse.Namespace) -> int:
         print(msgspec.json.encode(model).decode())
     else:
         bend = "" if model.bend is None else f", bend {model.bend:.2f}"
+        fitted = f", fitted to {model.error_w:.1f} W" if options.peak is None else ""
         print(
-            f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy{bend}, "
-            f"fitted to {model.error_w:.1f} W, {model.basis}; written to {options.output}"
+            f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy{bend}{fitted}, {model.basis}; "
+            f"written to {options.output}"
         )
     return 0
 
