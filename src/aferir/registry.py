@@ -26,7 +26,7 @@ from aferir.environments.oci.container import OCI
 from aferir.environments.qemu.vm import VIRTUAL_MACHINE
 from aferir.environments.uml.kind import UML
 from aferir.image import userland
-from aferir.image.userland import Progress, silent
+from aferir.image.progress import Progress, silent
 from aferir.linux import cleaning, journal
 from aferir.programs.base import Program
 from aferir.programs.command.program import COMMAND

@@ -14,6 +14,7 @@ from aferir.clouds import node_image
 from aferir.elastic.node import template
 from aferir.errors import MissingError
 from aferir.image import bootable, userland
+from aferir.image.progress import silent
 from aferir.linux import process
 from aferir.machine import packages
 from tests.listening import port_of
@@ -35,7 +36,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         bootable.check()
         userland.ensure()
-        return node_image.make_disk(template(video, folder), folder, "qcow2", userland.silent)
+        return node_image.make_disk(template(video, folder), folder, "qcow2", silent)
     except MissingError as error:
         pytest.skip(f"{error.message}: {error.remedy}")
 

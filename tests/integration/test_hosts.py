@@ -13,7 +13,7 @@ import pytest
 
 from aferir.environments.measured import Asked
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.hosts import reaching
+from aferir.hosts import frames, messages, reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
 from aferir.linux import journal, process, undo
@@ -87,8 +87,8 @@ def test_a_program_of_ours_is_measured_there(host: Host) -> None:
     line = ("/opt/aferir/npb-ep", "--class", "S", "--threads", "1")
     measured = instance.measure(Asked(line=line, timeout_s=60.0, load_period_s=60.0))
     assert measured.failure is None
-    assert {one.metric for one in measured.loads if one.began is None} == set()
-    for one in measured.loads:  # the clock there is ours: the bound holds what the line invents
+    assert {one.metric for one in measured.series if one.began is None} == set()
+    for one in measured.series:  # the clock there is ours: the bound holds what the line invents
         assert one.began is not None
         assert one.began.bound_ns > 0
     assert measured.done is not None
@@ -140,18 +140,50 @@ def test_what_a_host_prints_of_its_own_is_skipped(
         ("echo 'Host key verification failed.' >&2; exit 255", "Host key verification failed"),
         ('PATH={bin}:$PATH exec "$@"', "its processor is riscv64"),
         ("PATH={bin} exec /bin/sh", "there is no Python"),
+        ("echo 'This account is currently not available.'; exit 1", "is currently not available"),
+        ('PYTHONHOME=/nowhere exec "$@"', "its python3 does not start"),
     ],
 )
 def test_a_host_that_cannot_be_used_says_why(tmp_path: Path, text: str, said: str) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
-    machine = os.uname().machine if "Python" in said else "riscv64"
+    machine = os.uname().machine if "ython" in said else "riscv64"
     (tools / "uname").write_text(f"#!/bin/sh\necho {machine}\n", encoding="utf-8")
     (tools / "uname").chmod(0o755)
     reach = script(tmp_path, text.replace("{bin}", str(tools)))
     with pytest.raises(MissingError, match=said) as refused:
         Line(HostSpec(name="x", reach=reach))
     assert refused.value.remedy
+
+
+def test_a_terminal_in_between_is_told(state: Path) -> None:
+    terminal = "import pty, sys; pty.spawn(sys.argv[1:])"
+    reach = (sys.executable, "-c", terminal, "env", f"AFERIR_STATE={state}")
+    with pytest.raises(MissingError, match="its input is a terminal") as refused:
+        Line(HostSpec(name="x", reach=reach))
+    assert "-it" in refused.value.remedy
+
+
+def test_modules_of_others_do_not_stand_in_for_pythons_own(tmp_path: Path, state: Path) -> None:
+    for name in ("hashlib", "zipfile", "tempfile", "msgspec"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    reach = script(tmp_path, f'cd {tmp_path}; AFERIR_STATE={state} exec "$@"')
+    line = Line(HostSpec(name="x", reach=reach))
+    line.close()
+
+
+def test_a_line_with_something_else_on_it_is_given_up(host: Host) -> None:
+    line = host.line()
+    source, sink = os.pipe()
+    line._reader = frames.Reader(source)
+    os.write(sink, b"cron: somebody prints to the terminal\n")
+    with pytest.raises(ProgramError, match="no message"):
+        line.look_at_its_clock()
+    assert line.broken
+    with pytest.raises(ProgramError, match="given up"):
+        line.ask(messages.Describe(), messages.Host)
+    for descriptor in (source, sink):
+        os.close(descriptor)
 
 
 def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:

@@ -21,7 +21,7 @@ from aferir.linux import process
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
 from aferir.programs.kernels import kernel_path
-from aferir.programs.mpi import placement_options
+from aferir.programs.mpi import MPIS, Mpi, placement_options
 from aferir.store import open_run
 from tests.integration import real_hosts
 from tests.integration.farm_experiment import EXPERIMENT
@@ -262,8 +262,9 @@ def test_whatever_ends_nothing_is_left_and_the_host_serves_again(farm: Lab, end:
     eventually(lambda: not real_hosts.left(machine))
 
 
-def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab) -> None:
-    program = kernel_path("npb-mpi-ep-openmpi")
+@pytest.mark.parametrize("mpi", MPIS)
+def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab, mpi: Mpi) -> None:
+    program = kernel_path(f"npb-mpi-ep-{mpi}")
     hosts = farm.hosts("a", "b")
     spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28, host="a,b")
     assert spec.machines() == 2
@@ -273,7 +274,7 @@ def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab) -> N
         instance = environment.allocate(spec)
         try:
             instance.put(program, PurePosixPath("/opt/aferir") / program.name)
-            options = ("mpirun.openmpi", *placement_options("openmpi", root=True))
+            options = (f"mpirun.{mpi}", *placement_options(mpi, root=True))
             line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")
             for _ in range(2):
                 figures = json.loads(instance.run(line, timeout_s=300).stdout.splitlines()[-1])

@@ -20,7 +20,7 @@ from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
 from aferir.errors import ProgramError
-from aferir.image import userland
+from aferir.image.progress import silent
 from aferir.linux import journal, namespace
 from aferir.machine import privileges
 from aferir.model.cloud import Wanted
@@ -73,7 +73,7 @@ def upload(folder: Path) -> None:
     """The image of a Node with a video of a second."""
     with tempfile.TemporaryDirectory() as name:
         node = template(make(Video(seconds=1.0), Path(name)), Path(name))
-        made = node_image.make(node, folder, userland.silent)
+        made = node_image.make(node, folder, silent)
     cloud = connection()
     parts: dict[str, Any] = {}
     for field, path, form in (

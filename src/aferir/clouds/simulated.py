@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from aferir.clouds.technologies import BRIDGE, INSTANCES, Plug, Technology
 from aferir.environments.base import Instance
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import journal, namespace, process, undo
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
@@ -237,7 +238,7 @@ def check(technology: Technology) -> list[Finding]:
 
 @contextmanager
 def simulated_cloud(
-    layout: Layout, template: Template, progress: Callable[[str], None] = userland.silent
+    layout: Layout, template: Template, progress: Progress = silent
 ) -> Iterator[SimulatedCloud]:
     """Create hosts and their network, and remove everything afterwards in any case. Needs root.
 

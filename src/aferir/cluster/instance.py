@@ -22,6 +22,7 @@ from aferir.environments.lxc import attach, container
 from aferir.environments.qemu import kvm
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, journal, undo
 from aferir.linux.process import Completed, explain_exit
 from aferir.machine import privileges
@@ -105,7 +106,7 @@ class Cluster:
 
     kind = KIND
 
-    def __init__(self, progress: userland.Progress = userland.silent) -> None:
+    def __init__(self, progress: Progress = silent) -> None:
         self._progress = progress
 
     def check(self) -> list[Finding]:

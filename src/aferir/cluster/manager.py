@@ -29,7 +29,7 @@ from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu import vm
 from aferir.errors import MissingError, UsageError
 from aferir.image import userland
-from aferir.image.userland import Progress, silent
+from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, journal, namespace, process
 from aferir.machine import processors
 

@@ -18,7 +18,7 @@ from aferir.cluster.description import FRONT, Description, NodeKind, State, chec
 from aferir.cluster.nodes import keeps_disk
 from aferir.cluster.workshop import Workshop, workshop
 from aferir.errors import MissingError, UsageError
-from aferir.image.userland import Progress, silent
+from aferir.image.progress import Progress, silent
 from aferir.linux import journal, process
 from aferir.machine import packages
 

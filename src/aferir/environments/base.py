@@ -82,22 +82,22 @@ It is registered by a line in `aferir.registry`, or by an entry point of another
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from aferir.environments.features import Feature
 from aferir.environments.measured import Asked, Measured
-from aferir.image.userland import Progress, silent
-from aferir.linux import cleaning
-from aferir.linux.cleaning import Cleaner
+from aferir.image.progress import Progress, silent
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.parameters import Field, fields
 from aferir.model.plan import EnvironmentSpec
+
+if TYPE_CHECKING:
+    from aferir.linux.cleaning import Cleaner
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,14 +222,18 @@ class Environment(Protocol):
         ...
 
 
+def _clean(entries: Sequence[Entry]) -> Sequence[str]:
+    from aferir.linux import cleaning  # with it come all modules that make something
+
+    return cleaning.clean(entries, cleaning.LINUX)
+
+
 class Context(msgspec.Struct, frozen=True):
     """Parameters from which a kind makes its environment."""
 
     progress: Progress = silent
     """Receives messages about slow steps."""
-    clean: Callable[[Sequence[Entry]], Sequence[str]] = partial(
-        cleaning.clean, cleaners=cleaning.LINUX
-    )
+    clean: Callable[[Sequence[Entry]], Sequence[str]] = _clean
     """Removes what the journal records of dead owners; returns messages about what it could not
     remove.
     """

@@ -29,7 +29,8 @@ class Measured(msgspec.Struct, frozen=True):
     """Output and exit code of the program; None if it did not run to its end."""
     observed: tuple[Sample, ...] = ()
     """Samples of the probes."""
-    loads: tuple[Series, ...] = ()
+    series: tuple[Series, ...] = ()
+    """Load and power over time."""
     failure: Failure | None = None
     """Failure of the instance, or of a time limit; the program's own errors are in `done`."""
     lost: bool = False

@@ -24,6 +24,7 @@ from aferir.environments.limited import DiskSpec, LayeredSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
@@ -39,7 +40,7 @@ _END_S = 10.0
 class Sandbox:
     """Environment of a tool; mounting layers requires root."""
 
-    def __init__(self, tool: Tool, progress: userland.Progress = userland.silent) -> None:
+    def __init__(self, tool: Tool, progress: Progress = silent) -> None:
         self.kind = tool.kind
         self._tool = tool
         self._progress = progress

@@ -27,6 +27,8 @@ from aferir.model.variables import PROGRAMS, PYTHON
 SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""
 _AGAIN_S = 0.5
+_LONGEST = frames.LONGEST - 2**10
+"""Most bytes of a value: some more are around it in its message."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals that end the agent; a shell starts background processes with SIGINT ignored, and Python
 keeps that setting.
@@ -64,13 +66,21 @@ class Agent:
             self._service.release_all()
 
     def _carry_out(self, request: AnyRequest) -> Answer:
+        """Answer to a request; an error of any kind is an answer too, and the agent goes on."""
         try:
-            value = self._service.answer(request)
+            value = msgspec.msgpack.encode(self._service.answer(request))
+            if len(value) > _LONGEST:
+                said = (
+                    f"{type(request).__name__} is answered by {len(value)} bytes, too many to send"
+                )
+                return failure(ProgramError(said, remedy="let the program print less"))
         except AferirError as error:
             return failure(error)
         except OSError as error:
             return failure(ProgramError(str(error)))
-        return Answer(value=msgspec.Raw(msgspec.msgpack.encode(value)))
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends no other request
+            return failure(_unforeseen(error, type(request).__name__))
+        return Answer(value=msgspec.Raw(value))
 
     def _say(self, answer: Answer) -> None:
         with self._turn:
@@ -86,7 +96,7 @@ class Agent:
                     self._say(Answer(echo=request.sent_ns, unix_ns=steady.unix_ns()))
                 else:
                     self._requests.put(request)
-        except (frames.Silence, ProgramError, msgspec.DecodeError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - this thread tells when the agent is to end
             with contextlib.suppress(OSError):  # nobody may read any more
                 print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
         self._gone.set()
@@ -107,8 +117,12 @@ def main(token: str) -> int:
     try:
         return _serve(sink, token)
     except AferirError as error:
-        os.write(sink, f"\n{AGENT} {token} {error.message}: {error.remedy}\n".encode())
-        return 3
+        said = f"{error.message}: {error.remedy}"
+    except Exception as error:  # noqa: BLE001 - the controller tells of it
+        said = _unforeseen(error, "start").message
+    with contextlib.suppress(OSError):
+        os.write(sink, f"\n{AGENT} {token} {' '.join(said.split())}\n".encode())
+    return 3
 
 
 def _serve(sink: int, token: str) -> int:
@@ -125,6 +139,18 @@ def _serve(sink: int, token: str) -> int:
         os.write(sink, f"\n{AGENT} {token} ready\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
     return 0
+
+
+def _unforeseen(error: Exception, act: str) -> ProgramError:
+    """Error that says where an exception that is none of ours was raised."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "?"
+    if place is not None:
+        where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}"
+    said = f"{act} failed with {type(error).__name__} at {where}: {error}"
+    return ProgramError(said, remedy="report this fault of aferir; the agent goes on")
 
 
 def _place() -> Path | None:

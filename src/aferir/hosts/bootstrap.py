@@ -9,13 +9,19 @@ of the host, such as banners and greetings of profiles, is skipped.
 
 from __future__ import annotations
 
+import hashlib
+
 from aferir.hosts import bundle
 from aferir.hosts.messages import AGENT
 
-__all__ = ["AGENT", "PYTHON", "SHELL"]
+__all__ = ["AGENT", "BROKEN", "NO_PYTHON", "PYTHON", "SHELL", "TERMINAL"]
 
 SHELL = "aferir-shell"
 PYTHON = "aferir-python"
+TERMINAL = "terminal"
+"""Word in place of the Python where our input is a terminal, which echoes and alters it."""
+NO_PYTHON, BROKEN = "none", "broken"
+"""Words in place of the version of another Python: there is none, or it does not start."""
 
 _FIND = r"""
 a_python=-
@@ -25,21 +31,25 @@ for a_one in python{version} python3 python; do
 done
 if [ "$a_python" = - ]; then
   for a_one in python3.14 python3.13 python3.12 python3.11 python3 python; do
-    if "$a_one" -s -c 'import sys, msgspec
+    if "$a_one" -s -P -c 'import sys, msgspec
 sys.exit(sys.version_info < (3, 11) or msgspec.__version__ < "0.18")' \
         >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
   done
 fi
 a_other={version}
 if [ "$a_python" = - ]; then
-  a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
+  a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null ||
+    if command -v python3 >/dev/null; then echo {broken}; else echo {none}; fi)
 fi
+if [ -t 0 ]; then a_python={terminal}; fi
 printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
 """
 
-_START = """exec "$a_python" -S -c 'import os, sys
+# A folder of somebody's modules must not stand in for Python's own (-P). The name of the agent is
+# its last argument, so that ps(1) shows it.
+_START = """exec "$a_python" -S -P -c 'import os, sys
 os.write(1, b"\\n{mark} {token} started\\n")
-exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))'
+exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))' aferir.hosts.agent
 """
 
 _UNPACK = r"""
@@ -75,40 +85,48 @@ def unpack(content, folder):
                 raise
     finally:
         shutil.rmtree(making, ignore_errors=True)
-root = os.geteuid() == 0
-places = ["/var/cache/aferir"] if root else []
-places += [os.path.join(os.environ.get("XDG_CACHE_HOME") or
-                        os.path.join(os.path.expanduser("~"), ".cache"), "aferir")]
-places += ["/var/tmp/aferir-%d" % os.geteuid(), "/tmp/aferir-%d" % os.geteuid()]
-why = []
-for place in places:
-    if not (said := refusal(place)):
-        break
-    why.append("%s: %s" % (place, said))
-else:
+def place():
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    places = ["/var/cache/aferir"] if os.geteuid() == 0 else []
+    if os.path.isabs(cache):  # a user without an account has no home
+        places.append(os.path.join(cache, "aferir"))
+    places += ["/var/tmp/aferir-%d" % os.geteuid(), "/tmp/aferir-%d" % os.geteuid()]
+    why = []
+    for one in places:
+        if not (said := refusal(one)):
+            return one
+        why.append("%s: %s" % (one, said))
     say("nowhere", "no folder there takes programs and lets them run (%s)" % "; ".join(why))
     sys.exit(0)
-folder = os.path.join(place, "agents", digest)
-try:
+def bring(folder):
     if os.path.exists(os.path.join(folder, ".whole")):
         say("have", folder)
-    else:
-        import hashlib
-        say("need", folder)
-        content = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
-        if hashlib.sha256(content).hexdigest() != digest:
-            say("broken", "the agent did not arrive whole")
-            sys.exit(0)
-        unpack(content, folder)
-        say("unpacked", folder)
+        return
+    import hashlib
+    say("need", folder)
+    length, total = sys.stdin.buffer.readline().split()
+    content = sys.stdin.buffer.read(int(length))
+    if hashlib.sha256(content).hexdigest() != total.decode():
+        say("broken", "the agent did not arrive whole")
+        sys.exit(0)
+    unpack(content, folder)
+    say("unpacked", folder)
+try:
+    folder = os.path.join(place(), "agents", digest)
+    bring(folder)
     # What is installed there is of use to a Python of another version alone: see `site`.
     own = "%d.%d" % sys.version_info[:2] == {version!r}
     path = [folder, os.path.join(folder, "compiled")] if own else [folder]
     os.environ["PYTHONPATH"] = os.pathsep.join(path)
-    flag = "-S" if own else "-s"
-    os.execv(sys.executable, [sys.executable, flag, "-m", "aferir.hosts.agent", token])
+    if not own:
+        os.execv(sys.executable, [sys.executable, "-s", "-P", "-m", "aferir.hosts.agent", token])
 except OSError as error:
     say("failed", str(error))
+    sys.exit(0)
+sys.path[:0] = path
+sys.dont_write_bytecode = False  # else every agent would compile all its modules
+from aferir.hosts import agent
+sys.exit(agent.main(token))
 """
 
 
@@ -118,7 +136,14 @@ def shell_script(token: str) -> bytes:
     A Python of another version is suitable if it has msgspec, since ours is compiled for one
     version.
     """
-    return _FIND.format(version=bundle.PYTHON, mark=SHELL, token=token).encode()
+    return _FIND.format(
+        version=bundle.PYTHON,
+        mark=SHELL,
+        token=token,
+        terminal=TERMINAL,
+        none=NO_PYTHON,
+        broken=BROKEN,
+    ).encode()
 
 
 def start_script(token: str) -> bytes:
@@ -127,11 +152,11 @@ def start_script(token: str) -> bytes:
 
 
 def unpack_script(token: str, digest: str) -> bytes:
-    """Code for the Python on the host: it unpacks the archive `digest` and becomes the agent."""
+    """Code for the Python on the host: it unpacks the archive of `digest` and becomes the agent."""
     code = _UNPACK.format(digest=digest, token=token, mark=PYTHON, version=bundle.PYTHON).encode()
     return f"{len(code)}\n".encode() + code
 
 
-def bundle_bytes(content: bytes) -> bytes:
+def archive_bytes(content: bytes) -> bytes:
     """The archive in the form that the unpacking Python reads."""
-    return f"{len(content)}\n".encode() + content
+    return f"{len(content)} {hashlib.sha256(content).hexdigest()}\n".encode() + content

@@ -6,14 +6,16 @@ import hashlib
 import io
 import platform
 import sys
+import threading
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 import aferir
-from aferir.errors import MissingError
+from aferir.errors import MissingError, ProgramError
 from aferir.installed import installed
 from aferir.programs.kernels import kernel_path
 
@@ -25,37 +27,76 @@ _ROOT = Path(aferir.__file__).parent
 _LIBRARY_FILE = "lib/libaferir-linux.so"
 _LEFT_OUT = ("__pycache__", "report", "runner", "selftest", "store")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_packing = threading.RLock()
+"""Held while a cached value is computed: hosts are connected by many threads at once."""
 
 
-class Bundle(msgspec.Struct, frozen=True):
-    """Archive that is sent to a host without it."""
-
-    digest: str
-    """SHA-256 of the content in hexadecimal digits."""
+class _File(msgspec.Struct, frozen=True):
+    mode: int
     content: bytes
 
 
+def digest() -> str:
+    """SHA-256 in hexadecimal digits of the agent's files, by which a host knows whether it has it.
+
+    It is computed from names, modes and contents, since most hosts do not need the archive.
+    """
+    with _packing:
+        return _digest_once()
+
+
+def archive() -> bytes:
+    """The archive, for hosts without the agent; equal files give equal bytes.
+
+    The first call takes one or two seconds. Errors: ProgramError if our files have changed since
+    `digest` was called.
+    """
+    with _packing:
+        return _archive_once()
+
+
 @cache
-def bundle() -> Bundle:
-    """Pack the archive; equal files give equal bytes. Takes one or two seconds."""
-    files = {**_modules(), **_library(), **_programs()}
+def _digest_once() -> str:
+    return _digest(_files())
+
+
+@cache
+def _archive_once() -> bytes:
+    files = _files()
+    if _digest(files) != _digest_once():
+        raise ProgramError("the files of aferir have changed while it runs", remedy="start it anew")
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name in sorted(files):
-            path = files[name]
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
+        for name, file in files.items():
             info = zipfile.ZipInfo(name, _EPOCH)
-            info.external_attr = (path.stat().st_mode & 0o777) << 16
+            info.external_attr = file.mode << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, path.read_bytes())
-    content = buffer.getvalue()
-    return Bundle(hashlib.sha256(content).hexdigest(), content)
+            packed.writestr(info, file.content)
+    return buffer.getvalue()
+
+
+def _digest(files: Mapping[str, _File]) -> str:
+    total = hashlib.sha256()
+    for name, file in files.items():
+        total.update(f"{name} {file.mode:o} {len(file.content)}\n".encode())
+        total.update(file.content)
+    return total.hexdigest()
+
+
+def _files() -> dict[str, _File]:
+    """Files of the agent by name, in the order of names."""
+    paths = {**_modules(), **_library(), **_programs()}
+    return {
+        name: _File(paths[name].stat().st_mode & 0o777, paths[name].read_bytes())
+        for name in sorted(paths)
+    }
 
 
 def _modules() -> dict[str, Path]:
     found = {}
     for path in _ROOT.rglob("*"):
         parts = path.relative_to(_ROOT).parts
-        if path.is_file() and path.suffix in (".py", ".java", ".toml") and _belongs(parts):
+        if path.suffix in (".py", ".java", ".toml") and _belongs(parts) and path.is_file():
             found["/".join(("aferir", *parts))] = path
     return found
 

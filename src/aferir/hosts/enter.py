@@ -21,6 +21,7 @@ case $1 in
 --make) shift; for host; do mkfifo "$folder/asked-$host" "$folder/ended-$host"; done
   echo "$folder"; exit ;;
 --free) shift; for host; do timeout 5 sh -c ': > "$1"' sh "$folder/asked-$host"; done; exit 0 ;;
+-x) shift ;;  # as Hydra says to ssh
 --start | --stop) act=${1#--}; shift ;;
 esac
 host=$1; shift

@@ -23,6 +23,7 @@ from aferir.model.finding import Finding
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Series
+from aferir.model.stamps import Stamp
 
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
@@ -153,10 +154,18 @@ def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
 
 
 def series_by_our_clock(one: Series, clock: Clock | None) -> Series:
-    """Series with the time of its beginning converted to our clock."""
+    """Series with the time of its beginning converted to our clock.
+
+    The places are times of the clock there, which has another rate: the bound is that of all.
+    """
     if clock is None or one.began is None:
         return one
-    return msgspec.structs.replace(one, began=clock.stamp(one.began.unix_ns))
+    began = clock.stamp(one.began.unix_ns)
+    last_ns = round(1e9 * max((place for place in one.at if not isinstance(place, str)), default=0))
+    last = clock.stamp(one.began.unix_ns + last_ns)
+    apart_ns = abs(last.unix_ns - began.unix_ns - last_ns)
+    bound_ns = max(began.bound_ns, last.bound_ns + apart_ns) + one.began.bound_ns
+    return msgspec.structs.replace(one, began=Stamp(began.unix_ns, bound_ns))
 
 
 class RemoteInstance:
@@ -216,7 +225,7 @@ class RemoteInstance:
                 *measured.observed,
                 *cost.samples(self._line.host.price_per_hour, measured.done.duration_s),
             ),
-            loads=tuple(series_by_our_clock(one, clock) for one in measured.loads),
+            series=tuple(series_by_our_clock(one, clock) for one in measured.series),
         )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:

@@ -6,6 +6,7 @@ import os
 import select
 
 from aferir.errors import ProgramError
+from aferir.linux import wait
 
 LONGEST = 64 * 2**20
 """Largest message in bytes; larger files are sent in pieces."""
@@ -38,10 +39,14 @@ class Reader:
     def line(self, silence_s: float) -> bytes | None:
         """Next line of text without its end; None where the connection is closed.
 
-        Errors: Silence where nothing arrives within `silence_s`.
+        What is longer than 256 KiB is no line, and is skipped. Errors: Silence where none ends
+        within `silence_s`.
         """
+        deadline_s = wait.after(silence_s)
         while b"\n" not in self._kept:
-            if len(self._kept) > _PIECE or not self._fill(silence_s):
+            if len(self._kept) > _PIECE:
+                self._kept.clear()
+            if not self._fill(wait.left_s(deadline_s)):
                 return None
         line, _, rest = bytes(self._kept).partition(b"\n")
         self._kept = bytearray(rest)

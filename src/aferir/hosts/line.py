@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import select
 import subprocess
@@ -16,9 +15,8 @@ from typing import TypeVar
 import msgspec
 
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.hosts import bootstrap, clocks, frames
+from aferir.hosts import advice, bootstrap, bundle, clocks, frames
 from aferir.hosts.attendant import Attendant
-from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
 from aferir.linux import process, ssh, steady, wait
 from aferir.model.host import HostSpec
@@ -32,18 +30,16 @@ _SILENCE_S = 15.0
 _UNPACKING_S = 60.0
 _LOOKS = 5
 """Number of clock exchanges, of which the fastest counts."""
-_SAID = (
-    (
-        r"HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
-        "its key is unknown or has changed: see who it is, `ssh-keygen -R` it and connect once",
-    ),
-    (r"Permission denied", "its user does not accept our key: ssh-copy-id, or name another user"),
-    (r"Could not resolve|Name or service not known", "its name is unknown: see ~/.ssh/config"),
-    (r"Connection refused|No route|timed out|unreachable", "is it up, and does sshd run there?"),
-    (r"sudo: ", "allow sudo without a password there, or leave `sudo` out"),
-    (r"not found|No such file|cannot open network namespace", "see the host's `reach`"),
-)
-"""Known error messages of ssh and others, with remedies."""
+_LAST_WORDS_S = 0.05
+"""Time in s in which a host that is connected still may say why it cannot be used."""
+_GIVING_UP_S = 0.5
+"""Time in s in which a host that was not reached may end the connection by itself."""
+_QUOTED = 200
+"""Most characters of what a host says that an error quotes."""
+_PYTHONS = {
+    bootstrap.NO_PYTHON: "there is no Python",
+    bootstrap.BROKEN: "its python3 does not start",
+}
 
 
 class Line:
@@ -76,16 +72,17 @@ class Line:
         self._writable.register(self._sink, select.POLLOUT)
         self._turn = threading.Lock()
         self._said: list[str] = []
+        self._printed = ""
         self._hearing = threading.Thread(target=self._hear, daemon=True)
         self._hearing.start()
         self._attendant = attendant or Attendant()
         try:
             self._reach()
+            for _ in range(_LOOKS):
+                self.look_at_its_clock()
         except BaseException:
-            self.close()
+            self.close(_GIVING_UP_S)
             raise
-        for _ in range(_LOOKS):
-            self.look_at_its_clock()
         self._attendant.add(self)
 
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
@@ -96,11 +93,8 @@ class Line:
         if self.broken:
             raise self._broken("it has been given up")
         try:
-            with self._turn:
-                frames.write(self._sink, msgspec.msgpack.encode(request))
+            self._write(request)
             told = self._answer(within_s)
-        except (OSError, frames.Silence) as error:
-            raise self._broken(str(error)) from None
         except KeyboardInterrupt:  # its answer would be taken for that of the next request
             self.broken = True
             raise
@@ -112,8 +106,10 @@ class Line:
         """Send a request whose answer has no value. Errors: as of `ask`."""
         self.ask(request, object)
 
-    def close(self) -> bool:
+    def close(self, within_s: float = STEP_S) -> bool:
         """Close the connection; the agent releases everything. May be called twice.
+
+        It has `within_s` to end by itself, then it is killed.
 
         Returns True if the agent has ended by itself. Otherwise it was killed, or the connection
         broke first, and what it made may be there still.
@@ -123,10 +119,10 @@ class Line:
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
         try:
-            code = self._child.wait(STEP_S)
+            code = self._child.wait(within_s)
         except subprocess.TimeoutExpired:
             code = process.end(self._child)
-        self._hearing.join(STEP_S)
+        self._hearing.join(within_s)
         for stream in (self._child.stdout, self._child.stderr):
             if stream is not None:
                 stream.close()
@@ -152,16 +148,28 @@ class Line:
         Answers to keep-alive messages wait until the next request reads them, and tell less.
         Errors: ProgramError where the connection is broken.
         """
+        sent_ns = steady.unix_ns()
+        self._write(Alive(sent_ns))
+        while (told := self._next()).echo != sent_ns:
+            self._learn(told)
+        self._learn(told)
+
+    def _write(self, request: AnyRequest) -> None:
+        """Send a request. Errors: ProgramError where it is too long or the connection is broken."""
+        content = msgspec.msgpack.encode(request)
         try:
             with self._turn:
-                sent_ns = steady.unix_ns()
-                frames.write(self._sink, msgspec.msgpack.encode(Alive(sent_ns)))
-            while (content := self._reader.message(_SILENCE_S)) is not None:
-                told = msgspec.msgpack.decode(content, type=Answer)
-                self._learn(told)
-                if told.echo == sent_ns:
-                    return
-        except (OSError, frames.Silence) as error:
+                frames.write(self._sink, content)
+        except OSError as error:
+            raise self._broken(str(error)) from None
+
+    def _next(self) -> Answer:
+        """Next message of the agent. Errors: ProgramError where the connection is broken."""
+        try:
+            content = self._reader.message(_SILENCE_S)
+            if content is not None:
+                return msgspec.msgpack.decode(content, type=Answer)
+        except (OSError, frames.Silence, ProgramError, msgspec.MsgspecError) as error:
             raise self._broken(str(error)) from None
         raise self._broken("it has ended")
 
@@ -171,46 +179,47 @@ class Line:
         self.clock = clocks.Clock(look) if self.clock is None else self.clock.after(look)
 
     def _answer(self, within_s: float) -> Answer:
-        """Answer to the last request. Errors: frames.Silence without one within that time."""
+        """Answer to the last request. Errors: ProgramError without one within that time."""
         until_s = time.monotonic() + within_s
-        while (content := self._reader.message(_SILENCE_S)) is not None:
-            told = msgspec.msgpack.decode(content, type=Answer)
-            if not told.echo:
-                return told
+        while (told := self._next()).echo:
             self._learn(told)
             if time.monotonic() > until_s:
-                raise frames.Silence(f"there is no answer within {within_s:.0f} s")
-        raise self._broken("it has ended")
+                raise self._broken(f"there is no answer within {within_s:.0f} s")
+        return told
 
     def _broken(self, why: str) -> ProgramError:
         self.broken = True
-        said = self._said[-1] if self._said else why
+        said = f" ({self._said[-1]})" if self._said else ""
         return ProgramError(
-            f"the line to host {self.host.name} is broken: {said}",
+            f"the line to host {self.host.name} is broken: {why}{said}",
             remedy="see whether it is up: aferir hosts check FILE",
         )
 
     def _reach(self) -> None:
         self._send(bootstrap.shell_script(self._token))
         machine, python, other = self._await(bootstrap.SHELL, 3)
-        if machine != MACHINE:
+        if machine != bundle.MACHINE:
             raise self._refused(
-                f"its processor is {machine}, and the programs here are for {MACHINE}",
+                f"its processor is {machine}, and the programs here are for {bundle.MACHINE}",
                 "install aferir on a machine like it, and start the experiment there",
             )
-        if python == "-":
-            found = "there is no Python" if other == "none" else f"its Python is {other}"
+        if python == bootstrap.TERMINAL:
             raise self._refused(
-                f"{found}, and the agent needs {PYTHON} as here, or msgspec beside a newer one",
-                f"install python{PYTHON} there, or Python's msgspec for one from 3.11 on",
+                "its input is a terminal, which alters what is sent",
+                "leave options such as -t and -it out of `reach`",
+            )
+        if python == "-":
+            raise self._refused(
+                f"{_PYTHONS.get(other, f'its Python is {other}')}, and the agent needs "
+                f"{bundle.PYTHON} as here, or msgspec beside a newer one",
+                f"install python{bundle.PYTHON} there, or Python's msgspec for one from 3.11 on",
             )
         self._send(bootstrap.start_script(self._token))
         self._await(bootstrap.PYTHON, 1)
-        ours = bundle()
-        self._send(bootstrap.unpack_script(self._token, ours.digest))
+        self._send(bootstrap.unpack_script(self._token, bundle.digest()))
         state, where = self._await(bootstrap.PYTHON, 2)
         if state == "need":
-            self._send(bootstrap.bundle_bytes(ours.content))
+            self._send(bootstrap.archive_bytes(bundle.archive()))
             state, where = self._await(bootstrap.PYTHON, 2, within_s=_UNPACKING_S)
         if state not in ("have", "unpacked"):
             raise self._refused(
@@ -231,27 +240,35 @@ class Line:
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
         """Words after that mark and our token; other output of the host is skipped."""
         deadline_s = wait.after(within_s)
-        try:
+        with contextlib.suppress(frames.Silence):
             while (line := self._reader.line(wait.left_s(deadline_s))) is not None:
-                told = line.decode("utf-8", "replace").strip().split(" ", words + 1)
+                text = line.decode("utf-8", "replace").strip()
+                told = text.split(" ", words + 1)
                 if told[:2] == [mark, self._token]:
                     return (told[2:] + [""] * words)[:words]
-        except frames.Silence:
-            raise self._refused(f"it says nothing within {within_s:g} s", "is it up?") from None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(1)
-        raise self._refused("it ends at once", "")
+                self._printed = text or self._printed
+                if text and not wait.left_s(deadline_s):  # it may print without end
+                    break
+            else:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._child.wait(1)
+                raise self._refused("it ends at once", "")
+        raise self._refused(
+            f"it does not answer within {within_s:g} s",
+            "is it up, and does a login there take less than that?",
+        )
 
     def _refused(self, why: str, remedy: str) -> AferirError:
-        time.sleep(0.05)  # for what it says last
-        said = next((line for line in reversed(self._said) if line.strip()), "")
-        known = next(
-            (to_do for words, to_do in _SAID if re.search(words, "\n".join(self._said))), ""
-        )
-        reason = f"{why} ({said})" if said else why
+        # Where it has ended, all that it says is on its way.
+        self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else 1.0)
+        last = next((line for line in reversed(self._said) if line.strip()), "")
+        said = "; ".join(_quoted(one) for one in (last, self._printed) if one)
+        remedy = advice.remedy_for("\n".join(self._said)) or remedy
         return MissingError(
-            f"host {self.host.name} cannot be used: {reason}",
-            remedy=known or remedy or f"try by hand: {' '.join(_command(self.host))}",
+            f"host {self.host.name} cannot be used: {why} ({said})"
+            if said
+            else f"host {self.host.name} cannot be used: {why}",
+            remedy=remedy or f"try by hand: {' '.join(_command(self.host))}",
         )
 
     def _hear(self) -> None:
@@ -275,6 +292,12 @@ def _start(host: HostSpec) -> subprocess.Popen[str]:
     except MissingError as error:
         said = f"host {host.name} cannot be used: {error.message}"
         raise MissingError(said, remedy="see the host's `reach`") from None
+
+
+def _quoted(said: str) -> str:
+    """What a host says, as one printable line."""
+    line = "".join(one if one.isprintable() else "?" for one in said.strip())
+    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}..."
 
 
 def _command(host: HostSpec) -> list[str]:

@@ -6,7 +6,6 @@ starts in a quarter of the time.
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -98,11 +97,13 @@ class Service:
 
     def _host(self) -> messages.Host:
         from aferir import machine
+        from aferir.machine import facts
 
+        found = facts.collect()
         return messages.Host(
             limits=machine.host_limits(),
-            facts=machine.describe(),
-            findings=tuple(machine.findings()),
+            facts=machine.describe(found, installed=False),
+            findings=tuple(machine.findings(found)),
         )
 
     def _environment(self, kind: str) -> Environment:
@@ -175,6 +176,8 @@ class Service:
             with coming.open("ab") as stream:
                 stream.write(content)
             return
+        import hashlib
+
         coming.touch()
         found = hashlib.sha256(coming.read_bytes()).hexdigest()
         if found != digest:

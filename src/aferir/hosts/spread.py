@@ -31,8 +31,10 @@ from aferir.model.record import Warning
 from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.base import PROGRAM_FOLDER
 
-_RANK = 'exec "$AFERIR_PROGRAMS/${0##*/}" "$@"'
+_RANK = 'exec "${AFERIR_HERE:-$AFERIR_PROGRAMS}/${0##*/}" "$@"'
 """Shell command of a rank: its program is where the host's agent has put it."""
+_HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
+"""Where that is, in a variable that MPICH does not replace by that of the first host."""
 _NOBODY = "/bin/false"
 """Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
 """
@@ -213,10 +215,10 @@ class SpreadInstance:
         each = -(-ranks // len(self._names))
         program = next(k for k, word in enumerate(words) if word.startswith(f"{PROGRAM_FOLDER}/"))
         name = PurePosixPath(words[program]).name
+        places = ",".join(f"{host}:{each}" for host in self._names)
         return (
             launcher,
-            *("--mca", "plm_rsh_agent", str(enter.PATH), "--mca", "plm_rsh_no_tree_spawn", "1"),
-            *("--host", ",".join(f"{host}:{each}" for host in self._names)),
+            *_placing(launcher, places, self._addresses[0]),
             *words[:program],
             *("sh", "-c", _RANK, name, *words[program + 1 :]),
         )
@@ -276,7 +278,7 @@ class SpreadInstance:
         command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
         command = command.replace("orted --daemonize", "orted")  # it ends with its agent
         how = "exec " if act == "start" else ""  # so that nothing but the program is to be ended
-        line = ("sh", "-c", f'eval "{how}$1"', "sh", command)
+        line = ("sh", "-c", f'{_HERE}eval "{how}$1"', "sh", command)
         try:
             if act == "stop":
                 there.stop()
@@ -297,6 +299,18 @@ def of_first(measured: Measured, hosts: int) -> Measured:
     said = f"power and energy are those of the first of {hosts} hosts"
     doubt = Warning("power-of-one-host", said, "read the others by `aferir power watch` there")
     return msgspec.structs.replace(measured, warnings=(*measured.warnings, doubt))
+
+
+def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:
+    """Options of an mpirun that place ranks on hosts `NAME:RANKS,...`, reached by our script.
+
+    Hydra, MPICH's launcher, gives the other hosts its name where it has no `address`.
+    """
+    if PurePosixPath(launcher).name.endswith("mpich"):
+        at = ("-localhost", address) if address else ()
+        return ("-launcher", "ssh", "-launcher-exec", str(enter.PATH), *at, "-hosts", places)
+    agent = ("--mca", "plm_rsh_agent", str(enter.PATH), "--mca", "plm_rsh_no_tree_spawn", "1")
+    return (*agent, "--host", places)
 
 
 def _launches(line: Sequence[str]) -> bool:

@@ -16,7 +16,8 @@ import msgspec
 
 from aferir.errors import MissingError, ProgramError
 from aferir.image import initramfs
-from aferir.image.userland import Progress, modules_in
+from aferir.image.progress import Progress
+from aferir.image.userland import modules_in
 from aferir.linux import journal, process, scratch
 
 DRIVERS = (

@@ -14,18 +14,18 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.image import initramfs, recipe
+from aferir.image.progress import Progress, silent
 from aferir.linux import cleaning, journal, process, umask, undo
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
-Progress = Callable[[str], None]
 BUILDING = "image"
 """Kind of journal entry of an image that is being built."""
 _DISK_SIZE = "4G"
@@ -71,10 +71,6 @@ class Image(msgspec.Struct, frozen=True):
     def initramfs(self) -> Path:
         """Initramfs for guests."""
         return self.folder / "initramfs.img"
-
-
-def silent(_: str) -> None:
-    """Discard the message."""
 
 
 def host_recipe(extra: tuple[str, ...] = (), suite: str = "") -> recipe.Recipe:

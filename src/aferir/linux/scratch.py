@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -48,7 +47,11 @@ def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 @contextlib.contextmanager
 def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
     """A new folder in `base` or the temporary folder; removed afterwards, or by cleaning."""
-    entry = journal.write(KIND, {"base": str(base or tempfile.gettempdir())})
+    if base is None:
+        import tempfile
+
+        base = Path(tempfile.gettempdir())
+    entry = journal.write(KIND, {"base": str(base)})
     made = folder_of(entry)
     try:
         made.mkdir()

@@ -7,7 +7,6 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -136,16 +135,22 @@ def host_limits() -> HostLimits:
     )
 
 
-def software(command_line: Sequence[str] = ()) -> Software:
-    """Software of this process; `command_line` defaults to our own."""
+def software(*, installed: bool = True) -> Software:
+    """Software of this process.
+
+    Without `installed` it is an agent, which has its libraries and modules in a folder of its own:
+    packages that the host has installed are not asked for, nor is any source tree.
+    """
     return Software(
         aferir=aferir.__version__,
         python=platform.python_version(),
-        libraries={name: _version_of(name) for name in _LIBRARIES},
+        libraries={name: _version_of(name) for name in _LIBRARIES}
+        if installed
+        else {"msgspec": msgspec.__version__},
         tools={name: tool_version(name) for name in _TOOLS},
-        command_line=tuple(command_line or sys.argv),
-        git_revision=git_revision(Path(__file__).resolve().parent),
-        project_revision=git_revision(Path()),
+        command_line=tuple(sys.argv),
+        git_revision=git_revision(Path(__file__).resolve().parent) if installed else "",
+        project_revision=git_revision(Path()) if installed else "",
         started_unix_ns=time.time_ns(),
     )
 

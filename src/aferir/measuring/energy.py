@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
-from aferir.model.record import Sample, Warning
+from aferir.model.record import TIME, Sample, Series, Warning
+from aferir.model.stamps import Stamp
 
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
@@ -45,6 +46,21 @@ class Taken(Protocol):
         """Why there is no power, or why most readings were refused; "" if neither is the case."""
         ...
 
+    @property
+    def at_s(self) -> Sequence[float]:
+        """Time of each valid reading in s since the work began."""
+        ...
+
+    @property
+    def power_w(self) -> Sequence[float]:
+        """Power of each valid reading in W."""
+        ...
+
+    @property
+    def began(self) -> Stamp:
+        """Time at which the work began."""
+        ...
+
 
 class Meter(Protocol):
     """A meter that reads its source within a block, and counts the energy of the work in another.
@@ -76,10 +92,11 @@ class Meter(Protocol):
 
 
 class Found:
-    """Samples of the run's power and energy, available after the block of `metered`."""
+    """Power and energy of the run, available after the block of `metered`."""
 
     samples: tuple[Sample, ...] = ()
     warnings: tuple[Warning, ...] = ()
+    series: tuple[Series, ...] = ()
 
 
 @contextmanager
@@ -94,6 +111,7 @@ def metered(make: Callable[[], Meter] | None) -> Iterator[Found]:
             yield found
         found.samples = samples(meter.taken)
         found.warnings = warnings(meter.taken)
+        found.series = curve(meter.taken)
 
 
 def samples(taken: Taken | None) -> tuple[Sample, ...]:
@@ -119,6 +137,22 @@ def warnings(taken: Taken | None, whose: str = "power") -> tuple[Warning, ...]:
     if taken.worth:
         found.append(Warning("power-is-worth", f"{whose}: {taken.worth}"))
     return tuple(found)
+
+
+def curve(taken: Taken | None) -> tuple[Series, ...]:
+    """Power of the host over time, with the time of the run's start; none without a reading."""
+    if taken is None or not taken.power_w:
+        return ()
+    power = Series(
+        metric=POWER,
+        unit="W",
+        values=tuple(taken.power_w),
+        along=TIME,
+        along_unit="s",
+        at=tuple(taken.at_s),
+        began=taken.began,
+    )
+    return (power,)
 
 
 def per_unit(figures: Sequence[Sample], observed: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -75,7 +75,8 @@ def _measure(
     seen = (*compare(watch, before, after), *load.samples, *energy.samples)
     if watched.account is not None:
         seen += account.samples(watched.account)
-    return Measured(done, seen, load.series, warnings=energy.warnings)
+    series = (*load.series, *energy.series)
+    return Measured(done, seen, series, warnings=energy.warnings)
 
 
 def _alive(instance: Instance) -> bool:

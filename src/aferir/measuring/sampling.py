@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
@@ -41,14 +40,17 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
         return
     guests = _start_guests(instance, max(period_s, _GUEST_PERIOD_S))
     looks = [_look(instance.accounting, 0.0)]
-    start, began = time.perf_counter(), Stamp(steady.unix_ns())
+    began = Stamp(steady.unix_ns())
     ended = threading.Event()
+
+    def elapsed_s() -> float:
+        return (steady.unix_ns() - began.unix_ns) / 1e9
 
     def watch() -> None:
         for number in range(1, 10**9):
-            if ended.wait(max(0.0, start + number * period_s - time.perf_counter())):
+            if ended.wait(max(0.0, number * period_s - elapsed_s())):
                 return
-            looks.append(_look(instance.accounting, time.perf_counter() - start))
+            looks.append(_look(instance.accounting, elapsed_s()))
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
@@ -57,9 +59,9 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
     finally:
         ended.set()
         watching.join()
-        elapsed_s = time.perf_counter() - start
+        last_s = elapsed_s()
         said = {name: _end(child) for name, child in guests.items()}
-    looks.append(_look(instance.accounting, elapsed_s))
+    looks.append(_look(instance.accounting, last_s))
     cpus = instance.spec.pin or affinity.host_cpus()
     found.samples, series = summarise(looks, cpus, period_s)
     found.series = tuple(msgspec.structs.replace(one, began=began) for one in series)

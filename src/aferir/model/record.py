@@ -12,6 +12,8 @@ Side = Literal["program", "host", "instance", "environment"]
 """Source of a sample: the program's own output, a probe on the host, a probe inside the instance,
 or the allocation by the environment.
 """
+TIME = "time_s"
+"""Quantity of the places of a series over time, in s from its beginning."""
 Better = Literal["", "lower", "higher"]
 """Direction in which a figure is better; empty: not declared."""
 
@@ -59,7 +61,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     point. `frontier`: a scatter in which small values and large places are better.
     """
     began: Stamp | None = None
-    """Time on our clock at which `time_s` is 0, in series along time; None: unknown."""
+    """Time on our clock at which `time_s` is 0, in series along time; None: unknown. Its bound
+    holds for the times of all values.
+    """
     moments: dict[str, float] = {}
     """Events by name, with the place of each, e.g. the time at which a link was cut."""
 
@@ -67,6 +71,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         """Errors: ValueError where `values` and `at` have different lengths."""
         if len(self.values) != len(self.at):
             raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
+
+    def moment(self, place: float | str) -> Stamp | None:
+        """Time on our clock of the value at that place; None where it is unknown."""
+        if self.began is None or self.along != TIME or isinstance(place, str):
+            return None
+        return Stamp(self.began.unix_ns + round(place * 1e9), self.began.bound_ns)
 
 
 class Failure(msgspec.Struct, frozen=True):

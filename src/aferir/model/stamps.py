@@ -20,3 +20,9 @@ def in_order(first: Stamp, second: Stamp) -> bool | None:
     if abs(apart_ns) <= first.bound_ns + second.bound_ns:
         return None
     return apart_ns > 0
+
+
+def between(first_ns: int, last_ns: int, lasted_s: float) -> Stamp:
+    """Beginning of something that lasted that long at some time between two times on our clock."""
+    spare_ns = max(0, last_ns - first_ns - round(lasted_s * 1e9))
+    return Stamp(first_ns + spare_ns // 2, (spare_ns + 1) // 2)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
+from aferir.linux import steady
+from aferir.model.stamps import Stamp
 from aferir.power.base import Description, Source, worth
 from aferir.power.watch import Watched, watch
 
@@ -23,6 +25,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Power and energy of the work alone."""
 
     seconds: float
+    began: Stamp
+    """Time at which the work began."""
     at_s: tuple[float, ...] = ()
     """Time of each valid reading, in seconds since the work began."""
     power_w: tuple[float, ...] = ()
@@ -83,13 +87,13 @@ class Meter:
         self._source = source
         self._over = threading.Event()
         self._watched: list[Watched] = []
-        self._began_s = 0.0
+        self._zero_s = math.nan
+        """Time by `_now_s` from which `watch` counts."""
         self._thread = threading.Thread(target=self._watch, name="power")
 
     def __enter__(self) -> Self:
         """Begin to read."""
         if self._source is not None:
-            self._began_s = time.monotonic()
             self._thread.start()
         return self
 
@@ -107,23 +111,24 @@ class Meter:
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
         """Count the energy of the work in this context; one last reading is taken at its end."""
-        first_s = time.monotonic()
+        began = Stamp(steady.unix_ns())
         yield
-        last_s = time.monotonic()
+        seconds = (steady.unix_ns() - began.unix_ns) / 1e9
         self._over.set()
         if self._source is None:
             return
         self._thread.join(_END_S)
-        self.taken = Taken(seconds=last_s - first_s)
+        self.taken = Taken(seconds=seconds, began=began)
         for one in self._watched:
-            since_s = first_s - self._began_s
+            since_s = began.unix_ns / 1e9 - self._zero_s
             kept = [
                 (at - since_s, power)
                 for at, power in zip(one.at_s, one.power_w, strict=True)
                 if at > since_s
             ]
             self.taken = Taken(
-                seconds=last_s - first_s,
+                seconds=seconds,
+                began=began,
                 at_s=tuple(at for at, _ in kept),
                 power_w=tuple(power for _, power in kept),
                 description=one.description,
@@ -136,6 +141,16 @@ class Meter:
             {"source": self._source},
             seconds=_MOST_S,
             every_s=_EVERY_S,
+            clock=_now_s,
             pause=self._over.wait,
             over=self._over.is_set,
+            each_look=self._count_from,
         )
+
+    def _count_from(self, at_s: float) -> None:
+        if math.isnan(self._zero_s):
+            self._zero_s = _now_s() - at_s
+
+
+def _now_s() -> float:
+    return steady.unix_ns() / 1e9

@@ -15,7 +15,7 @@ from aferir.linux.journal import Entry
 from aferir.measuring.outcome import failure_of, refuse_exhaustion
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Warning, allocation_cell
-from aferir.model.stamps import Stamp
+from aferir.model.stamps import Stamp, between
 from aferir.programs.base import PROGRAM_FOLDER
 from aferir.runner.stopping import EMULATED, Round
 
@@ -115,6 +115,7 @@ class Pool:
             self._live[name] = instance
             self._allocations[name] = Allocation(
                 started_unix_ns=started,
+                # Where another host allocates, request and answer take time on their way.
                 began=between(started, steady.unix_ns(), instance.phases.total_s),
                 phases=instance.phases,
                 emulated=instance.emulated,
@@ -151,15 +152,6 @@ class Pool:
         except (AferirError, OSError) as error:
             allocation = msgspec.structs.replace(allocation, failure=failure_of(_RELEASE, error))
         self._allocations[name] = allocation
-
-
-def between(asked_ns: int, done_ns: int, lasted_s: float) -> Stamp:
-    """Start of what lasted that long at some time between a request and its answer, on our clock.
-
-    Where another host allocates, the request and the answer take time on their way.
-    """
-    spare_ns = max(0, done_ns - asked_ns - round(lasted_s * 1e9))
-    return Stamp(asked_ns + spare_ns // 2, (spare_ns + 1) // 2)
 
 
 def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:

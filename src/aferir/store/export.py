@@ -13,6 +13,7 @@ import msgspec
 from aferir.errors import UsageError
 from aferir.linux.journal import refuse_device, unique
 from aferir.model.record import Record
+from aferir.model.stamps import Stamp
 from aferir.store.run import Run
 
 COLUMNS = {
@@ -38,11 +39,14 @@ COLUMNS = {
     "failure": "VARCHAR",
     "began_unix_ns": "BIGINT",
     "began_bound_ns": "BIGINT",
+    "at_unix_ns": "BIGINT",
+    "at_bound_ns": "BIGINT",
 }
 """Name and SQL type of each column. `factors` is JSON, `warnings` are codes joined by commas; a
 failed repetition is one row without a metric. Values of a series have the quantity of their places
 in `along`, and the place in `at` (a number) or `category` (a word). `began_unix_ns` is the start of
-the program, or of an allocation, on the clock of the host where aferir ran, with its largest error.
+the program, or of an allocation, on the clock of the host where aferir ran, with its largest error;
+`at_unix_ns` is the time of a value of a series over time, by the same clock.
 """
 
 
@@ -67,6 +71,7 @@ def rows(run: Run) -> Iterator[dict[str, object]]:
                     "label": series.label,
                     "along": series.along,
                     "category" if isinstance(place, str) else "at": place,
+                    **_stamped("at", series.moment(place)),
                 }
         if record.failure is not None and not record.samples:
             yield common
@@ -138,8 +143,15 @@ def _common(run: Run, record: Record) -> dict[str, object]:
         "started_unix_ns": record.started_unix_ns,
         "warnings": ",".join(warning.code for warning in record.warnings),
         "failure": record.failure.code if record.failure else None,
-        "began_unix_ns": record.began.unix_ns if record.began else None,
-        "began_bound_ns": record.began.bound_ns if record.began else None,
+        **_stamped("began", record.began),
+    }
+
+
+def _stamped(what: str, time: Stamp | None) -> dict[str, int | None]:
+    """Columns of a time with its largest error."""
+    return {
+        f"{what}_unix_ns": time.unix_ns if time else None,
+        f"{what}_bound_ns": time.bound_ns if time else None,
     }
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from aferir.hosts import frames
+from aferir.hosts import agent, frames
 from aferir.hosts.agent import Agent
-from aferir.hosts.messages import Alive, Answer, AnyRequest, Clean
+from aferir.hosts.messages import Alive, Answer, AnyRequest, Clean, Describe, Identify, Release
 from aferir.hosts.requests import Service
 
 
@@ -80,4 +80,68 @@ def test_signs_of_life_are_answered_while_something_runs() -> None:
     talking.join()
     assert [one.echo for one in told] == [7, 0]
     for descriptor in (source, answers, sink):
+        os.close(descriptor)
+
+
+class Faulty(Service):
+    """Fails in ways that nobody foresaw."""
+
+    def __init__(self) -> None:
+        self.released = 0
+
+    def answer(self, request: AnyRequest) -> object:
+        match request:
+            case Clean():
+                return [1, 2][len("three")]
+            case Describe():
+                return object()  # which cannot be sent
+            case Identify():
+                return bytes(1000)
+        return None
+
+    def release_all(self) -> None:
+        self.released += 1
+
+
+def test_a_fault_of_one_request_is_its_answer_and_the_next_is_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "_LONGEST", 999)
+    source, theirs = os.pipe()
+    answers, sink = os.pipe()
+    service = Faulty()
+    told: list[Answer] = []
+
+    def talk() -> None:
+        reader = frames.Reader(answers)
+        try:
+            for request in (Clean(), Describe(), Identify(), Release(1)):
+                frames.write(theirs, msgspec.msgpack.encode(request))
+                content = reader.message(60.0)
+                assert content is not None
+                told.append(msgspec.msgpack.decode(content, type=Answer))
+        finally:
+            os.close(theirs)
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    Agent(source, sink, service).serve()
+    talking.join()
+    assert [one.error for one in told] == ["ProgramError"] * 3 + [""]
+    assert "Clean failed with IndexError at test_agent.py:" in told[0].message
+    assert "Describe failed with TypeError" in told[1].message
+    assert "Identify is answered by 1003 bytes" in told[2].message
+    assert service.released == 1
+    for descriptor in (source, answers, sink):
+        os.close(descriptor)
+
+
+def test_what_is_no_message_ends_the_agent_and_releases_everything() -> None:
+    source, theirs = os.pipe()
+    answers, sink = os.pipe()
+    service = Faulty()
+    frames.write(theirs, b"\xc1")  # which MessagePack never uses
+    Agent(source, sink, service).serve()
+    assert service.released == 1
+    for descriptor in (source, theirs, answers, sink):
         os.close(descriptor)

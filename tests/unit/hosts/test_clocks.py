@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from aferir.hosts import clocks
 from aferir.hosts.clocks import Clock, Offset
+from aferir.hosts.environment import series_by_our_clock
+from aferir.model.record import Series
 from aferir.model.stamps import Stamp, in_order
 
 SECOND = 10**9
@@ -83,6 +85,33 @@ def test_a_clock_30_ppm_off_reorders_no_events(looks: list[tuple[int, int]]) -> 
         second = Stamp(event + apart)
         assert in_order(first, second) in (True, None)
         assert in_order(second, first) in (False, None)
+
+
+@given(
+    looks=trips,
+    ppm=st.integers(-200, 200),
+    begin=st.integers(0, HOUR),
+    places=st.lists(st.floats(0, 3600), min_size=1, max_size=9),
+)
+def test_the_bound_of_a_curve_holds_for_all_its_values(
+    looks: list[tuple[int, int]], ppm: int, begin: int, places: list[float]
+) -> None:
+    """Places are seconds of the clock there, which has another rate."""
+    there = There(12_345, [1000 * ppm])
+    curve = Series(
+        metric="power_w",
+        unit="W",
+        values=tuple(places),
+        along="time_s",
+        at=tuple(places),
+        began=Stamp(there.at(START + begin)),
+    )
+    found = series_by_our_clock(curve, followed(there, looks))
+    for place in places:
+        moment = found.moment(place)
+        assert moment is not None
+        truth = START + begin + Fraction(place) * SECOND / (1 + Fraction(ppm, 10**6))
+        assert abs(moment.unix_ns - truth) <= moment.bound_ns + 2  # both are rounded
 
 
 def test_a_rate_of_30_ppm_is_learnt_and_orders_what_an_offset_alone_cannot() -> None:

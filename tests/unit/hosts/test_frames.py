@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -51,3 +52,19 @@ def test_what_is_no_message_is_refused(pipe: tuple[int, int]) -> None:
         frames.Reader(source).message(1.0)
     with pytest.raises(ProgramError, match="too long"):
         frames.write(source, bytes(frames.LONGEST + 1))
+
+
+def test_noise_without_an_end_is_skipped(pipe: tuple[int, int]) -> None:
+    """Larger than a pipe, so that it is written while it is read."""
+    source, sink = pipe
+
+    def talk() -> None:
+        with os.fdopen(sink, "wb") as stream:
+            stream.write(bytes(2**20) + b"\nready\n")
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    reader = frames.Reader(source)
+    lines = iter(lambda: reader.line(60.0), None)
+    assert list(lines)[-1] == b"ready"
+    talking.join()

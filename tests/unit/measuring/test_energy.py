@@ -6,6 +6,7 @@ import msgspec
 
 from aferir.measuring import energy
 from aferir.model.record import Sample
+from aferir.model.stamps import Stamp
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -16,6 +17,9 @@ class Taken(msgspec.Struct, frozen=True):
     largest_error_w: float = 0.0
     worth: str = ""
     trouble: str = ""
+    at_s: tuple[float, ...] = ()
+    power_w: tuple[float, ...] = ()
+    began: Stamp = Stamp(5)
 
 
 def test_power_and_energy_are_of_the_host() -> None:
@@ -25,6 +29,16 @@ def test_power_and_energy_are_of_the_host() -> None:
         ("energy_j", 100.0, "J", "host"),
     ]
     assert energy.samples(Taken(None, None)) == energy.samples(None) == ()
+
+
+def test_each_watt_has_its_time() -> None:
+    (found,) = energy.curve(Taken(50.0, 100.0, at_s=(0.5, 1.0), power_w=(40.0, 60.0)))
+    assert (found.metric, found.values) == ("power_w", (40.0, 60.0))
+    assert [found.moment(place) for place in found.at] == [
+        Stamp(500_000_005),
+        Stamp(1_000_000_005),
+    ]
+    assert energy.curve(Taken(None, None)) == energy.curve(None) == ()
 
 
 def test_a_unit_of_work_takes_power_over_rate() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.errors import AferirError, UsageError
+from aferir.linux import steady
 from aferir.power.base import Description, PowerError, Reading
 from aferir.power.meter import Meter
 from aferir.power.sources import source
@@ -80,6 +81,7 @@ def test_a_meter_counts_the_work_alone_and_reads_once_more_at_its_end() -> None:
             return Reading(power_w=self.watts)
 
     device = Stepped()
+    before_ns = steady.unix_ns()
     with Meter(device) as meter:
         time.sleep(0.1)  # what comes before is read, and not counted
         device.watts = 200.0
@@ -89,6 +91,9 @@ def test_a_meter_counts_the_work_alone_and_reads_once_more_at_its_end() -> None:
     assert set(meter.taken.power_w) == {200.0}
     assert meter.taken.energy_j == pytest.approx(200 * meter.taken.seconds)
     assert meter.taken.seconds >= 0.2
+    after_ns = steady.unix_ns()
+    for at_s in meter.taken.at_s:
+        assert before_ns < meter.taken.began.unix_ns + at_s * 1e9 < after_ns
 
 
 def test_a_meter_whose_source_fails_knows_nothing_and_why() -> None:

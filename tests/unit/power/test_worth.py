@@ -12,6 +12,7 @@ from aferir.environments.measured import Measured
 from aferir.hosts.spread import of_first
 from aferir.measuring import energy
 from aferir.model.record import Sample, Warning
+from aferir.model.stamps import Stamp
 from aferir.power import calibrate, model
 from aferir.power.apcupsd import Apcupsd
 from aferir.power.base import Counter, Description, PowerError, Reading, power_between
@@ -59,7 +60,7 @@ def looked(source: Scripted, looks: int, every_s: float = 1.0) -> Watched:
 
 
 def test_the_samples_of_a_run_have_the_error_of_the_meter_and_its_assumptions() -> None:
-    taken = Taken(seconds=10.0, at_s=(1.0,), power_w=(100.0,), description=UPS)
+    taken = Taken(began=Stamp(0), seconds=10.0, at_s=(1.0,), power_w=(100.0,), description=UPS)
     assert [(one.metric, one.value) for one in energy.samples(taken)] == [
         ("power_w", 100.0),
         ("power_largest_error_w", 9.0),
@@ -67,7 +68,9 @@ def test_the_samples_of_a_run_have_the_error_of_the_meter_and_its_assumptions() 
     ]
     said = "power: steps of 8 W; accurate to 5 % of it; assumed: power factor 0.8"
     assert energy.warnings(taken) == (Warning("power-is-worth", said),)
-    exact = Taken(seconds=10.0, power_w=(100.0,), description=Description(name="x", scope="y"))
+    exact = Taken(
+        began=Stamp(0), seconds=10.0, power_w=(100.0,), description=Description(name="x", scope="y")
+    )
     assert len(energy.samples(exact)) == 2
     assert energy.warnings(exact) == energy.warnings(None) == ()
 
@@ -81,9 +84,14 @@ def test_a_power_over_several_hosts_says_that_it_is_of_one() -> None:
 
 def test_work_that_is_shorter_than_an_update_of_the_meter_is_told() -> None:
     seldom = Description(name="x", scope="y", period_s=60.0)
-    [warning] = energy.warnings(Taken(seconds=59.0, power_w=(1.0,), description=seldom))
+    [warning] = energy.warnings(
+        Taken(began=Stamp(0), seconds=59.0, power_w=(1.0,), description=seldom)
+    )
     assert warning.message == "power: updated every 60 s, more than the work took"
-    assert energy.warnings(Taken(seconds=60.0, power_w=(1.0,), description=seldom)) == ()
+    assert (
+        energy.warnings(Taken(began=Stamp(0), seconds=60.0, power_w=(1.0,), description=seldom))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +106,7 @@ def test_work_that_is_shorter_than_an_update_of_the_meter_is_told() -> None:
 def test_a_power_that_is_missing_or_doubtful_says_why(
     watts: tuple[float, ...], refused: dict[str, int], code: str
 ) -> None:
-    found = energy.warnings(Taken(seconds=1.0, power_w=watts, refused=refused))
+    found = energy.warnings(Taken(began=Stamp(0), seconds=1.0, power_w=watts, refused=refused))
     assert [warning.code for warning in found] == ([code] if code else [])
     assert all(why in found[0].message for why in refused if found)
 

@@ -10,6 +10,7 @@ import pytest
 
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
 from aferir.model.record import Failure, Record, Sample, Series
+from aferir.model.stamps import Stamp
 from aferir.report.analyse import analyse
 from aferir.report.charts.curves import curve_charts
 from aferir.report.curves import curve_families
@@ -191,6 +192,26 @@ def test_series_survive_the_disk_and_become_rows(tmp_path: Path) -> None:
         ("latency_s", "1", "8.0"),
         ("latency_s", "2", "64.0"),
         ("latency_s", "3", "all"),
+    ]
+
+
+def test_values_over_time_have_the_time_of_each(tmp_path: Path) -> None:
+    curve = Series(
+        metric="power_w",
+        unit="W",
+        values=(40.0, 60.0),
+        along="time_s",
+        at=(0.5, 1.0),
+        began=Stamp(10**18, 7),
+    )
+    made = record(plan().cells[0], 0, 1.0, curve)
+    write_samples_csv(tmp_path / "samples.csv", [made])
+    with (tmp_path / "samples.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["at_unix_ns"], row["at_bound_ns"]) for row in rows] == [
+        ("", ""),
+        (str(10**18 + 500_000_000), "7"),
+        (str(10**18 + 1_000_000_000), "7"),
     ]
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from aferir.report.write.trace import write_trace
+import msgspec
+
+from aferir.model.record import Series
+from aferir.model.stamps import Stamp
+from aferir.report.write.trace import events, write_trace
 from tests.unit.report.one_run import EVIL, one_run
 
 
@@ -34,3 +38,23 @@ def test_phases_of_an_allocation_lie_end_to_end_within_it(tmp_path: Path) -> Non
     assert placed["ts"] == whole["ts"] == 0
     assert booted["ts"] == placed["ts"] + placed["dur"]
     assert booted["ts"] + booted["dur"] == whole["ts"] + whole["dur"]
+
+
+def test_curves_over_time_are_counters_at_their_own_times(tmp_path: Path) -> None:
+    run, _ = one_run(tmp_path)
+    first = run.records[0]
+    start_ns = first.started_unix_ns
+    curve = Series(
+        metric="power_w",
+        unit="W",
+        values=(40.0, 60.0),
+        along="time_s",
+        at=(0.5, 1.0),
+        began=Stamp(start_ns),
+    )
+    record = msgspec.structs.replace(first, series=(curve,))
+    found = [event for event in events(run.plan, (record,)) if event["ph"] == "C"]
+    assert [(one["name"], one["ts"], one["args"]) for one in found] == [
+        ("power_w", 0.5e6, {"W": 40.0}),
+        ("power_w", 1e6, {"W": 60.0}),
+    ]

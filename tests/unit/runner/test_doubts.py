@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from aferir import config, registry
 from aferir.model.plan import HostLimits, Plan
 from aferir.model.record import ALLOCATION, Record
-from aferir.model.stamps import Stamp
+from aferir.model.stamps import Stamp, between
 from aferir.runner.doubts import out_of_order, unlike_hosts
-from aferir.runner.pool import between
 
 TEXT = """
 [experiment]

@@ -17,6 +17,7 @@ from aferir.environments.lxc import attach, config_file
 from aferir.environments.lxc.spec import FEATURES, KIND, ContainerSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import (
     affinity,
     cgroup,
@@ -55,9 +56,7 @@ class Container:
 
     kind = KIND
 
-    def __init__(
-        self, progress: userland.Progress = userland.silent, tree: Path | None = None
-    ) -> None:
+    def __init__(self, progress: Progress = silent, tree: Path | None = None) -> None:
         """Store the folder `tree` that containers have as root instead of the image, if any."""
         self._progress = progress
         self._tree = tree

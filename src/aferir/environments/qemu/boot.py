@@ -10,7 +10,8 @@ from aferir.environments.qemu import command_line
 from aferir.environments.qemu.hardware import DISK_NAMES, Hardware, tools_name
 from aferir.errors import MissingError, UsageError
 from aferir.image import initramfs, kernels
-from aferir.image.userland import Image, Progress
+from aferir.image.progress import Progress
+from aferir.image.userland import Image
 from aferir.linux import process
 from aferir.machine import packages
 

@@ -20,6 +20,7 @@ from aferir.environments.qemu.hardware import Hardware
 from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
@@ -56,7 +57,7 @@ class VirtualMachine:
 
     def __init__(
         self,
-        progress: userland.Progress = userland.silent,
+        progress: Progress = silent,
         *,
         counted: bool = False,
         disk: Path | None = None,

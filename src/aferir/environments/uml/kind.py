@@ -18,6 +18,7 @@ from aferir.environments.features import COLD_CACHE, MERGED_PAGES, QUOTA, SMALL_
 from aferir.environments.uml import guest, machine
 from aferir.errors import MissingError
 from aferir.image import userland
+from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, cgroup, journal, pages
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
@@ -64,7 +65,7 @@ class Uml:
 
     kind = guest.KIND
 
-    def __init__(self, progress: userland.Progress = userland.silent) -> None:
+    def __init__(self, progress: Progress = silent) -> None:
         self._progress = progress
 
     def check(self) -> list[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.model.record import Record
+from aferir.model.stamps import Stamp
 from aferir.report.model import EMULATED, CellResult, Evaluation, MetricSummary
 from aferir.statistics.summary import Summary
 
@@ -33,6 +34,8 @@ SAMPLE_COLUMNS = (
     "failure",
     "began_unix_ns",
     "began_bound_ns",
+    "at_unix_ns",
+    "at_bound_ns",
 )
 SUMMARY_COLUMNS = (
     "cell",
@@ -71,8 +74,9 @@ def write_samples_csv(path: Path, records: Iterable[Record]) -> None:
 
     `factors` is JSON; codes of warnings are joined by spaces. `at` is the place, a number or a
     word, of a value of a series. `began_unix_ns` is the start of the program, or of an allocation,
-    on the clock of the host where aferir ran, with its largest error; empty: unknown. The line of a
-    failed repetition has no metric. Errors: OSError.
+    on the clock of the host where aferir ran, with its largest error; `at_unix_ns` is the time of a
+    value of a series over time, by the same clock; empty: unknown. The line of a failed repetition
+    has no metric. Errors: OSError.
     """
     _write(path, SAMPLE_COLUMNS, (row for record in records for row in _sample_rows(record)))
 
@@ -127,19 +131,26 @@ def _sample_rows(record: Record) -> list[tuple[object, ...]]:
         record.started_unix_ns,
     )
     after = (_said(EMULATED in codes), " ".join(dict.fromkeys(codes)))
-    began = (None, None) if record.began is None else msgspec.structs.astuple(record.began)
-    last = (record.failure.code if record.failure else None, *began)
+    last = (record.failure.code if record.failure else None, *_stamped(record.began))
+    untimed = _stamped(None)
     nowhere = (None, None, None)
     rows: list[tuple[object, ...]] = [
-        (*before, s.side, s.metric, s.value, s.unit, *nowhere, *after, *last)
+        (*before, s.side, s.metric, s.value, s.unit, *nowhere, *after, *last, *untimed)
         for s in record.samples
     ]
     rows += [
-        (*before, "program", s.metric, value, s.unit, s.label, s.along, place, *after, *last)
+        (
+            *(*before, "program", s.metric, value, s.unit, s.label, s.along, place),
+            *(*after, *last, *_stamped(s.moment(place))),
+        )
         for s in record.series
         for place, value in zip(s.at, s.values, strict=True)
     ]
-    return rows or [(*before, None, None, None, None, *nowhere, *after, *last)]
+    return rows or [(*before, None, None, None, None, *nowhere, *after, *last, *untimed)]
+
+
+def _stamped(time: Stamp | None) -> tuple[int | None, int | None]:
+    return (None, None) if time is None else (time.unix_ns, time.bound_ns)
 
 
 def _cell_rows(cell: CellResult) -> list[tuple[object, ...]]:

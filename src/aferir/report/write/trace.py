@@ -1,6 +1,7 @@
 """The phases of a run as a trace in Chrome's Trace Event Format, for Perfetto or chrome://tracing.
 
 Each environment is a process with two threads: its programs, and its allocations with their phases.
+Curves over time, such as those of power and load, are its counters.
 Times are those of one clock, also for environments on other hosts; `start_error_us` is the largest
 error of a start, and events that are nearer to each other than their errors are in no order.
 """
@@ -52,6 +53,7 @@ def events(plan: Plan, records: tuple[Record, ...]) -> Iterator[Event]:
             yield from _allocation(record, pid, at_us)
         else:
             yield _repetition(record, pid, at_us)
+            yield from _counters(record, pid, start_ns)
 
 
 def _began(record: Record) -> Stamp:
@@ -82,6 +84,21 @@ def _repetition(record: Record, pid: int, at_us: float) -> Event:
     if "duration_s" not in values:
         return common | {"ph": "i", "s": "t"}
     return common | {"ph": "X", "dur": 1e6 * values["duration_s"]}
+
+
+def _counters(record: Record, pid: int, start_ns: int) -> Iterator[Event]:
+    """Curves over time as counters; their errors are in the other forms of the samples."""
+    for series in record.series:
+        for place, value in zip(series.at, series.values, strict=True):
+            if (time := series.moment(place)) is not None:
+                yield {
+                    "ph": "C",
+                    "name": series.metric,
+                    "cat": "series",
+                    "ts": (time.unix_ns - start_ns) / 1000,
+                    "pid": pid,
+                    "args": {series.label or series.unit: value},
+                }
 
 
 def _allocation(record: Record, pid: int, at_us: float) -> Iterator[Event]:

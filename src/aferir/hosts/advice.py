@@ -1,0 +1,41 @@
+"""Remedies for what ssh, sudo, and others say when a host cannot be used."""
+
+from __future__ import annotations
+
+import re
+
+_SAID = (
+    (
+        r"HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
+        "its key is unknown or has changed: see who it is, `ssh-keygen -R` it and connect once",
+    ),
+    (
+        r"UNPROTECTED PRIVATE KEY FILE|[Bb]ad (owner or )?permissions",
+        "make the key and ~/.ssh/config files of yours alone: chmod go= FILE",
+    ),
+    (
+        r"[Pp]assword has expired|[Pp]assword change required|account has expired",
+        "log in there once by hand, or ask its administrator",
+    ),
+    (
+        r"Permission denied \(",
+        "its user does not accept our key: ssh-copy-id, or name another user",
+    ),
+    (r"Could not resolve|Name or service not known", "its name is unknown: see ~/.ssh/config"),
+    (
+        r"Connection (refused|timed out)|No route|unreachable|Operation timed out",
+        "is it up, and does sshd run there?",
+    ),
+    (
+        r"(?i)sudo: (command )?not found|unknown command: sudo",
+        "install sudo there, or leave `sudo` out",
+    ),
+    (r"sudo: ", "allow sudo without a password there, or leave `sudo` out"),
+    (r"not found|No such file|cannot open network namespace", "see the host's `reach`"),
+)
+"""Error messages as regular expressions, with remedies; the first that matches counts."""
+
+
+def remedy_for(said: str) -> str:
+    """Remedy for the error output of a command that reaches a host; empty if it is unknown."""
+    return next((to_do for words, to_do in _SAID if re.search(words, said)), "")
