@@ -56,6 +56,7 @@ def served() -> Iterator[subprocess.Popen[str]]:
         ({"--period": "1ms"}, "0.02 to 10 s"),
         ({"--policy": "none"}, "no policy"),
         ({"--job": "/no/such/job"}, "cannot be read"),
+        ({"--metrics-port": "65536"}, "from 0 to 65535"),
     ],
     ids=str,
 )
@@ -89,10 +90,11 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         'batch = "xz -9 \'a file\'"\njava = ["search"]\nperiod = "50ms"\nrepeat = true\n'
     )
     job = colocation.job(colocation.read(path))
-    assert job.service.value == "nginx"
-    assert (job.sla, job.period_s, job.repeat) == (Sla(0.995, 1.0), 0.05, True)
+    (served,) = job.services
+    assert served.service.value == "nginx"
+    assert (served.sla, job.period_s, job.repeat) == (Sla(0.995, 1.0), 0.05, True)
     assert job.command == ("xz", "-9", "a file")
-    assert job.selector.java == ("search",)
+    assert served.selector.java == ("search",)
     path.write_text("slo = 1\n")
     with pytest.raises(UsageError, match="slo"):
         colocation.read(path)
@@ -101,6 +103,53 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
 def test_a_privilege_is_read_from_the_kernels_mask() -> None:
     assert has_capability(23, "Name:\tx\nCapEff:\t0000000000800000\n")
     assert not has_capability(23, "CapEff:\t00000000007fffff\n")
+
+
+def test_services_are_repeated_with_a_level_and_a_source_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--service", "pid:1", "--service", "pid:2", "--sla", "p95=200ms"]
+    assert main(["colocate", *words, "--latency", "json:/log#t", "--", "true"]) == 2
+    assert "2 --service, 1 --sla, 1 --latency" in capsys.readouterr().err
+
+
+def test_a_file_lists_several_services(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    web = 'service = "unit:nginx"\nsla = "p95=100ms"\nlatency = "nginx:/log"\n'
+    store = 'service = "unit:redis"\nsla = "p99=5ms"\nlatency = "redis://127.0.0.1:6379/k"\n'
+    path.write_text(f'batch = "xz file"\n[[services]]\n{web}[[services]]\n{store}')
+    job = colocation.job(colocation.read(path))
+    assert job.name == "unit:nginx, unit:redis"
+    assert [served.sla.bound_s for served in job.services] == [0.1, 0.005]
+    path.write_text(f"{web}[[services]]\n{store}")
+    with pytest.raises(UsageError, match="named twice"):
+        colocation.job(colocation.read(path))
+
+
+@pytest.mark.skipif(not _MAY, reason="scheduling other people's threads takes root")
+def test_one_policy_serves_two_services_and_gives_both_back(
+    served: subprocess.Popen[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log").touch()
+    other = process.start(["sleep", "1000"])
+    pids = [served.pid, other.pid]
+    before = [attributes.find(pid, pid) for pid in pids]
+    words = ["--policy", "service-nice", "--log", str(tmp_path / "decisions"), "--json"]
+    for pid in pids:
+        words += ["--service", f"pid:{pid}", "--sla", "p95=200ms"]
+        words += ["--latency", f"json:{tmp_path / 'log'}#t"]
+    try:
+        nices = ["ps", "-o", "ni=", "-p", ",".join(map(str, pids))]
+        assert main(["colocate", *words, "--", *nices]) == 0
+        printed = capfd.readouterr()
+        assert printed.err.split().count("-20") == 2
+        kept = json.loads(printed.out)["services"]
+        assert [one["service"] for one in kept] == [f"pid:{pid}" for pid in pids]
+        tick = json.loads((tmp_path / "decisions").read_text().splitlines()[0])
+        assert [one["name"] for one in tick["state"]["services"]] == [f"pid:{pid}" for pid in pids]
+        assert [attributes.find(pid, pid) for pid in pids] == before
+    finally:
+        process.end(other)
 
 
 @pytest.mark.skipif(not _MAY, reason="scheduling other people's threads takes root")

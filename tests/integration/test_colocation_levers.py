@@ -72,7 +72,7 @@ def test_limits_are_written_and_the_service_is_protected_and_all_is_restored(
         cgroup.delegate(parent, "memory")
     (group.parent / "memory.low").write_text("8192")
     entry = journal.write(remembered.KIND, {})
-    machine = Machine(entry, service_group=group)
+    machine = Machine(entry, service_groups=[group])
     own = machine.group.folders["unified"]
     limited = Batch(memory_high_bytes=64 * 2**20, disk_bps=10_000_000)
     wanted = Settings(batch=limited, service_memory_low_bytes=32 * 2**20)
@@ -102,7 +102,7 @@ def test_a_larger_protection_by_the_operator_stays(
         cgroup.delegate(parent, "memory")
     (group.parent / "memory.low").write_text(f"{2**26}")
     entry = journal.write(remembered.KIND, {})
-    machine = Machine(entry, service_group=group)
+    machine = Machine(entry, service_groups=[group])
     assert machine.apply(Settings(service_memory_low_bytes=2**25), {}).problems == ()
     assert (group.parent / "memory.low").read_text() == f"{2**26}\n"
     assert (group / "memory.low").read_text() == f"{2**25}\n"

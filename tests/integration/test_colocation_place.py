@@ -74,7 +74,7 @@ def test_a_service_of_little_weight_is_not_outweighed_by_its_batch(low: Path) ->
     """At the root the batch program would have twenty times as much; below it shares its weight."""
     served = _started("exec sleep 1000", low)
     entry = journal.write(remembered.KIND, {})
-    machine = Machine(entry, place.beside(_of(served.pid), (served.pid,), _HAVE))
+    machine = Machine(entry, place.beside([(_of(served.pid), (served.pid,))], _HAVE))
     assert machine.group.folders[_KEY].parent == low
     own = int((machine.group.folders[_KEY] / _FILE).read_text())
     assert own <= _OF_A_PROCESS
@@ -93,7 +93,7 @@ def test_clean_finds_the_group_within_the_services(low: Path) -> None:
         "from aferir.colocation.service import ServiceSpec\n"
         "from aferir.linux import cgroup\n"
         f"spec = ServiceSpec('pid', '{served.pid}')\n"
-        f"where = place.beside(spec, ({served.pid},), cgroup.layout())\n"
+        f"where = place.beside([(spec, ({served.pid},))], cgroup.layout())\n"
         "machine = Machine(journal.write(remembered.KIND, {}), where)\n"
         "print(machine.group.name, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
@@ -127,10 +127,10 @@ def test_a_run_has_its_batch_there_and_leaves_nothing(low: Path, tmp_path: Path)
 def test_a_unit_that_is_low_itself_is_told_of(low: Path) -> None:
     served = _started("exec sleep 1000", low)
     (low / _FILE).write_text(str(_OF_A_PROCESS // 2))
-    named = place.beside(ServiceSpec("cgroup", low.name), (served.pid,), _HAVE)
+    named = place.beside([(ServiceSpec("cgroup", low.name), (served.pid,))], _HAVE)
     assert named == place.Place(parent=_ROOT, share=0.5)
     (low / "cpu.idle").write_text("1")
-    named = place.beside(ServiceSpec("cgroup", low.name), (served.pid,), _HAVE)
+    named = place.beside([(ServiceSpec("cgroup", low.name), (served.pid,))], _HAVE)
     assert named is not None
     assert named.low == low
     told = [finding for finding in findings(named) if finding.subject == "cgroups"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,35 @@ def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
     assert status() == "no co-location runs\n"
     assert json.loads(status("--json"))["restores"] == {"complete": 1, "failed": 0}
     assert list((journal.state_folder() / "colocation").glob("*.status")) == []
+
+
+def scraped(address: str, host: str = "") -> tuple[int, str]:
+    with closing(http.client.HTTPConnection(address)) as line:
+        line.request("GET", "/metrics", headers={"Host": host or address})
+        answer = line.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def test_the_guard_serves_the_metrics_on_the_loopback_interface(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    with sleeping() as served:
+        words = ["--service", f"pid:{served.pid}", "--sla", "p95=200ms", "--policy", "cpu-idle"]
+        words += ["--latency", f"json:{log}#t", "--metrics-port", "0"]
+        command = [*_AFERIR, *words, "--", "sleep", "1000"]
+        run = process.start(command, stderr=subprocess.PIPE)
+        try:
+            assert run.stderr is not None
+            address = run.stderr.readline().partition("http://")[2].partition("/")[0]
+            assert address.startswith("127.0.0.1:")
+            assert eventually(lambda: run.poll() is not None or scraped(address)[0] == 200)
+            status, text = scraped(address)
+            assert status == 200
+            assert value(text, "aferir_colocate_decisions_total") >= 1
+            assert text.endswith("# EOF\n")
+            assert scraped(address, host="evil.example:80")[0] == 421
+        finally:
+            run.kill()
+            run.communicate()
+        assert eventually(lambda: list(journal.entries()) == [])
+    assert list((journal.state_folder() / "colocation").glob("*.metrics")) == []

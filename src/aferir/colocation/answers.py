@@ -31,6 +31,15 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     unread: int = 0
     """Lines of a log, or of a scrape, that could not be parsed."""
 
+    def __add__(self, other: Read) -> Read:
+        """Totals of two services."""
+        return Read(
+            answers=self.answers + other.answers,
+            failed=self.failed + other.failed,
+            aside=self.aside + other.aside,
+            unread=self.unread + other.unread,
+        )
+
     def and_then(self, look: Look, answers: int) -> Read:
         """These totals with one more result of a sensor."""
         return Read(

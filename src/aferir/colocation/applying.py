@@ -10,7 +10,7 @@ import errno
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -71,22 +71,22 @@ def differing(
 
 
 class Machine:
-    """Controls the threads of one service and the control group of one batch program."""
+    """Controls the threads of services and the control group of one batch program."""
 
     def __init__(
-        self, entry: Entry, where: Place | None = None, service_group: Path | None = None
+        self, entry: Entry, where: Place | None = None, service_groups: Sequence[Path] = ()
     ) -> None:
         """Create the batch program's control group.
 
         `entry`: its journal entry, which a guard watches. `where`: place beside the service; None:
-        at the root. `service_group`: the service's own group of version 2. Errors: as
+        at the root. `service_groups`: the services' own groups of version 2. Errors: as
         `grouping.make`.
         """
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
         made = grouping.make(entry, where, self.all_cpus)
         self.group, self._remembered, self._holder = made.group, made.remembered, made.holder
         self._held_by = batch.held_by(self.group)
-        self._service_group = service_group
+        self._service_groups = service_groups
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets this process reserve altogether."""
@@ -181,9 +181,9 @@ class Machine:
         return batch.change(self.now.batch, wanted.batch, self.group, self.all_cpus)
 
     def _protect(self, wanted: Settings) -> list[str]:
-        """Protect the service's memory, or put back what its groups held before."""
+        """Protect the services' memory, or put back what its groups held before."""
         self._remembered, problems = protecting.change(
-            self._service_group, wanted, self.now, self._remembered
+            self._service_groups, wanted, self.now, self._remembered
         )
         return problems
 

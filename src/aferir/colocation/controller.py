@@ -8,9 +8,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
@@ -24,18 +25,18 @@ from aferir.colocation import (
     privileges,
     remembered,
     service,
+    several,
     waiting,
 )
-from aferir.colocation.answers import Answers
+from aferir.colocation.answers import Read
 from aferir.colocation.applying import Machine
-from aferir.colocation.critical import occupied
-from aferir.colocation.follow import Follower
-from aferir.colocation.guard import Guard
+from aferir.colocation.guard import Guard, metrics_file
 from aferir.colocation.job import Job, Outcome, Reason, Tick
 from aferir.colocation.metrics import Totals
+from aferir.colocation.observing import Observer
 from aferir.colocation.reporting import Reporter
 from aferir.colocation.sensors.base import Sensor
-from aferir.colocation.settings import Decider, Policy, State, ThreadUse
+from aferir.colocation.settings import Decider, Policy, ServiceState, State
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
 from aferir.colocation.waiting import Waiting
 from aferir.linux import cgroup, cleaning, journal, process
@@ -43,9 +44,6 @@ from aferir.linux import cgroup, cleaning, journal, process
 _MOST_PROBLEMS = 20
 _STARTS = 20
 """Decisions after which "no answer yet" is reported as a problem."""
-_RESTARTS_S = 30.0
-"""Seconds for which the loop waits for a service to restart, unless it was named by its process
-ID."""
 _ENTER = """
 while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift
@@ -55,15 +53,24 @@ exec "$@"
 Note = Callable[[Tick], None]
 
 
-def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
-    """Run the batch program beside the service until it ends, or a signal arrives.
+def run(
+    job: Job,
+    sensors: Sequence[Sensor],
+    policy: Policy[Any],
+    note: Note,
+    listening: socket.socket | None = None,
+) -> Outcome:
+    """Run the batch program beside the services until it ends, or a signal arrives.
 
-    Everything that was changed is restored in any case. Must be called from the main thread.
-    Errors: MissingError if a privilege or the service is missing; nothing has been changed then.
+    `sensors`: latencies of the job's services, in their order. `listening`: socket on which the
+    guard serves metrics. Everything that was changed is restored in any case. Must be called from
+    the main thread. Errors: MissingError if a privilege or a service is missing; nothing has been
+    changed then.
     """
-    pids, have = service.check(job.service), cgroup.layout()
-    where = place.beside(job.service, pids, have)
-    own = waiting.service_group(job.service, pids, have)
+    have = cgroup.layout()
+    found = [(one.service, service.check(one.service)) for one in job.services]
+    where = place.beside(found, have)
+    own = [waiting.service_group(spec, pids, have) for spec, pids in found]
     privileges.check(where)
     problems = cleaning.clean(journal.orphans(), {remembered.KIND: remembered.give_back})
     if where is not None and where.problem:
@@ -72,11 +79,13 @@ def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
     with attributes.going_first(), _Stopping() as stopping:
         entry = journal.write(remembered.KIND, {})
         try:
-            with Guard(entry) as guard:
-                machine = Machine(entry, where, own)
-                reporter = Reporter(entry, str(job.service), job.metrics)
-                helpers = _Helpers(guard, reporter, Waiting(own, machine.group.folders))
-                loop = _Loop(job, sensor, Decider(policy), machine, helpers)
+            with Guard(entry, listening) as guard:
+                machine = Machine(entry, where, [group for group in own if group])
+                files = [job.metrics, metrics_file(entry.id) if listening else None]
+                reporter = Reporter(entry, job.name, [file for file in files if file])
+                helpers = _Helpers(guard, reporter)
+                waits = [Waiting(group, machine.group.folders) for group in own]
+                loop = _Loop(job, (sensors, waits), Decider(policy), machine, helpers)
                 try:
                     reason = loop.run(stopping, note)
                 finally:
@@ -130,11 +139,27 @@ class _Books(msgspec.Struct):
 
 
 class _Helpers(NamedTuple):
-    """Parts of a run other than its actuator and its sensor of latency."""
+    """Parts of a run other than its actuator and its sensors."""
 
     guard: Guard
     reporter: Reporter
-    waits: Waiting
+
+
+class _Union:
+    """Threads of all services (tid to pid), the same object as long as none of them changes."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[int, int]] = []
+        self._made: dict[int, int] = {}
+
+    def of(self, parts: list[dict[int, int]]) -> dict[int, int]:
+        """Return the union of the services' threads; `parts`: the same objects if unchanged."""
+        if len(parts) == 1:
+            return parts[0]
+        if [*map(id, parts)] != [*map(id, self._parts)]:
+            self._parts = parts
+            self._made = {tid: pid for part in parts for tid, pid in part.items()}
+        return self._made
 
 
 class _Loop:
@@ -143,24 +168,24 @@ class _Loop:
     def __init__(
         self,
         job: Job,
-        sensor: Sensor,
+        sensors: tuple[Sequence[Sensor], Sequence[Waiting]],
         decider: Decider,
         machine: Machine,
         helpers: _Helpers,
     ) -> None:
         self._started = (time.monotonic(), time.process_time())
         self._job = job
-        self._sensor = sensor
         self._decider = decider
         self._machine = machine
-        self._guard, self._reporter, self._waits = helpers
-        self._follower = Follower(job.service, job.selector)
+        self._guard, self._reporter = helpers
+        self._levers = sensors[1][0].levers
+        self._observers = [
+            Observer(served, latencies, waits, self._started[0])
+            for served, latencies, waits in zip(job.services, *sensors, strict=True)
+        ]
+        self._threads = _Union()
         self._watch = Watch(machine.group)
-        self._threads: tuple[object, object, tuple[ThreadUse, ...], float] = (None, None, (), 0.0)
-        self._service_cores = 0
-        self._answers = Answers(sensor, job.sla, self._started[0])
         self._child: subprocess.Popen[str] | None = None
-        self._alone_since_s: float | None = None
         self._books = _Books()
 
     def run(self, stopping: _Stopping, note: Note) -> Reason:
@@ -170,7 +195,8 @@ class _Loop:
         try:
             while not stopping.asked:
                 note(self._tick())
-                if self._service_ended():
+                ended = [one.has_ended() for one in self._observers]
+                if all(ended):
                     return "service ended"
                 if _a_child_ended():
                     self._books.guards_lost += self._guard.keep()
@@ -187,30 +213,39 @@ class _Loop:
         finally:
             self._machine.leave()
             self._watch.close()
-            self._follower.close()
+            for one in self._observers:
+                one.close()
 
     def _tick(self) -> Tick:
         """One control period: measure, decide, apply."""
         now_s = time.monotonic()
-        self._answers.look(now_s)
-        self._follower.look(now_s, self._answers.rate)
-        state = self._state(now_s)
-        applied = self._machine.apply(self._decider.decide(state), self._follower.threads)
-        books = self._books
-        books.decisions += 1
-        blind = self._answers.blind(now_s, state.service_cpus)
-        if blind:
-            books.blind += 1
-        elif state.latency is not None and state.latency.quantile_s > state.sla.bound_s:
-            books.violations += 1
-        told = blind if state.latency is not None or books.decisions > _STARTS else ""
-        problems = (*applied.problems, *dict.fromkeys(filter(None, (self._answers.problem, told))))
-        if len(books.problems) < _MOST_PROBLEMS:
-            books.problems |= dict.fromkeys(problems)
+        for one in self._observers:
+            one.look(now_s)
+        threads = self._threads.of([one.follower.threads for one in self._observers])
+        state = self._state(now_s, threads)
+        applied = self._machine.apply(self._decider.decide(state), threads)
+        self._books.decisions += 1
+        problems = (*applied.problems, *self._judge(now_s, state))
+        if len(self._books.problems) < _MOST_PROBLEMS:
+            self._books.problems |= dict.fromkeys(problems)
         tick = Tick(state, applied.now, problems)
         if untold := self._reporter.report(tick, self._totals()):
-            books.problems[untold] = None
+            self._books.problems[untold] = None
         return tick
+
+    def _judge(self, now_s: float, state: State) -> list[str]:
+        """Count violations and decisions made blind; returns problems with the sensors."""
+        books, problems = self._books, []
+        pairs = list(zip(self._observers, state.each, strict=True))
+        judged = [one.judge(now_s, seen) for one, seen in pairs]
+        books.blind += any(unknown for _, unknown in judged)
+        books.violations += any(broken for broken, _ in judged)
+        for (one, seen), (_, unknown) in zip(pairs, judged, strict=True):
+            told = unknown if seen.latency is not None or books.decisions > _STARTS else ""
+            of = f"{seen.name}: " if state.services else ""
+            found = dict.fromkeys(filter(None, (one.answers.problem, told)))
+            problems += [f"{of}{text}" for text in found]
+        return problems
 
     def _totals(self) -> Totals:
         books = self._books
@@ -222,67 +257,33 @@ class _Loop:
             batch_cpu_s=self._watch.batch_s,
         )
 
-    def _state(self, now_s: float) -> State:
-        follower = self._follower
-        threads = {tid: follower.threads[tid] for tid in follower.critical}
-        use = self._watch.look(now_s, threads, follower.pids)
-        critical, pool = self._critical(use.threads)
-        beside = self._waits.look(now_s)
+    def _state(self, now_s: float, threads: Mapping[int, int]) -> State:
+        observers, machine = self._observers, self._machine
+        critical = {tid: threads[tid] for one in observers for tid in one.follower.critical}
+        pids = [pid for one in observers for pid in one.follower.pids]
+        use = self._watch.look(now_s, critical, pids)
+        services = tuple(one.state(now_s, use) for one in observers)
+        for one in observers:
+            machine.rescue(one.silent)
+        beside, joined = observers[0].used, several.together(services)
         return State(
+            **{name: getattr(joined, name) for name in ServiceState.__struct_fields__},
+            services=services if len(services) > 1 else (),
             time_s=now_s,
-            sla=self._job.sla,
-            latency=self._answers.latency,
-            rate=self._answers.rate,
-            silent_s=self._answers.silent_s(now_s),
-            threads=critical,
-            occupied=pool,
-            service_cpus=use.service_cpus,
             batch_cpus=use.batch_cpus,
             idle_cpus=use.idle_cpus,
             steal_cpus=use.steal_cpus,
             others_reserved_cpus=use.others_reserved_cpus,
             pressure=use.pressure,
-            waits=beside.waits,
             batch_memory_bytes=beside.batch_memory_bytes,
             batch_disk_bps=beside.batch_disk_bps,
-            service_memory_bytes=beside.service_memory_bytes,
-            levers=self._waits.levers,
+            levers=self._levers,
             batch_throttled=use.batch_throttled,
-            cores=len(self._machine.all_cpus),
-            service_cores=self._service_cores,
-            reservable_cpus=self._machine.free_cpus,
+            cores=len(machine.all_cpus),
+            reservable_cpus=machine.free_cpus,
             batch_ended=self._child is None,
-            now=self._machine.now,
+            now=machine.now,
         )
-
-    def _critical(
-        self, used: dict[int, tuple[float, float]]
-    ) -> tuple[tuple[ThreadUse, ...], float]:
-        """Use of the critical threads, and the occupied share of their fullest pool.
-
-        Both are recomputed only when the critical threads or their measured use have changed.
-        """
-        follower = self._follower
-        if self._threads[0] is not used or self._threads[1] != follower.critical:
-            made = tuple(
-                ThreadUse(tid=tid, name=follower.name(tid), cpus=run, waited_cpus=waited)
-                for tid in sorted(follower.critical)
-                for run, waited in [used.get(tid, (0.0, 0.0))]
-            )
-            self._threads = (used, follower.critical, made, occupied(made))
-            self._service_cores = service.usable_cpus(follower.pids)
-            self._machine.rescue(one.tid for one in made if not one.cpus)
-        return self._threads[2:]
-
-    def _service_ended(self) -> bool:
-        """Whether the service has ended: at once if named by process ID, else after 30 s."""
-        if self._follower.pids:
-            self._alone_since_s = None
-            return False
-        now_s = time.monotonic()
-        self._alone_since_s = self._alone_since_s or now_s
-        patience_s = _RESTARTS_S if self._job.service.may_restart else 0.0
-        return now_s - self._alone_since_s >= patience_s
 
     def _look_at_batch(self) -> None:
         """Reap the batch program if it has ended, and record its exit code."""
@@ -324,7 +325,8 @@ class _Loop:
 
     def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
         """Result of the whole run."""
-        books, helpers = self._books, self._sensor.helpers
+        books, kept = self._books, tuple(one.kept for one in self._observers)
+        helpers = [pid for one in self._observers for pid in one.sensor.helpers]
         helped_s = sum(process_seconds(pid) or 0.0 for pid in helpers)
         return Outcome(
             reason=reason,
@@ -336,7 +338,8 @@ class _Loop:
             late=books.late,
             violations=books.violations,
             blind=books.blind,
-            read=self._answers.read,
+            read=sum((one.read for one in kept), Read()),
+            services=kept,
             own_cpu_s=time.process_time() - self._started[1] + helped_s,
             own_memory_bytes=sum(map(most_resident_bytes, (os.getpid(), *helpers))),
             guards_lost=books.guards_lost,

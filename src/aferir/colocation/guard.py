@@ -11,28 +11,56 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Self
 
 from aferir.colocation import attributes, remembered
-from aferir.errors import ProgramError
+from aferir.errors import ProgramError, RefusedError
 from aferir.linux import journal, process
 from aferir.linux.journal import Entry
 
+ADDRESS = "127.0.0.1"
+METRICS = "/metrics"
+"""Path of the address under which metrics are served."""
 _STARTING_S = 20.0
 _TRIES = 5
 _AGAIN_S = 0.2
 
 
+def listen(port: int) -> socket.socket:
+    """Listen on a port of 127.0.0.1, for metrics; 0: a free one.
+
+    Errors: RefusedError if it is in use.
+    """
+    try:
+        return socket.create_server((ADDRESS, port))
+    except OSError as error:
+        raise RefusedError(
+            f"metrics cannot be served on port {port} of {ADDRESS}: {error}",
+            remedy="name another with --metrics-port, or 0 for a free one",
+        ) from None
+
+
+def metrics_file(entry: str) -> Path:
+    """File that a run's guard serves as metrics. `entry`: ID of the run's journal entry."""
+    return remembered.path(entry).with_suffix(".metrics")
+
+
 class Guard:
     """The controller's handle of its guard; a context, to be used in the main thread."""
 
-    def __init__(self, entry: Entry) -> None:
-        """Start the guard and wait until it watches. Errors: ProgramError if it does not start."""
+    def __init__(self, entry: Entry, listening: socket.socket | None = None) -> None:
+        """Start the guard and wait until it watches. Errors: ProgramError if it does not start.
+
+        `listening`: socket on which it serves the run's metrics; None: it serves none.
+        """
         self._entry = entry
-        self._child = _start(entry)
+        self._listening = listening
+        self._child = _start(entry, listening)
         _wait_ready(self._child)
 
     @property
@@ -46,7 +74,7 @@ class Guard:
             return False
         if self._child.stdout is not None:
             self._child.stdout.close()
-        self._child = _start(self._entry)
+        self._child = _start(self._entry, self._listening)
         return True
 
     def __enter__(self) -> Self:
@@ -58,11 +86,13 @@ class Guard:
         process.end(self._child)
 
 
-def _start(entry: Entry) -> subprocess.Popen[str]:
+def _start(entry: Entry, listening: socket.socket | None) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "aferir", "colocate", "guard", entry.id, str(entry.owner_pid)]
-    return process.start(
-        [*command, str(entry.owner_started)], stdout=subprocess.PIPE, survives_us=True
-    )
+    command.append(str(entry.owner_started))
+    handles = [listening.fileno()] if listening else []
+    if handles:
+        command += ["--metrics-socket", str(handles[0])]
+    return process.start(command, stdout=subprocess.PIPE, handles=handles, survives_us=True)
 
 
 def _wait_ready(child: subprocess.Popen[str]) -> None:

@@ -15,15 +15,22 @@ from aferir.colocation.settings import Settings, Sla, State
 Reason = Literal["batch ended", "service ended", "stopped"]
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One service, and the batch program that is co-located with it."""
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """One service: its processes, its SLA, and which of its threads are critical."""
 
     service: ServiceSpec
     sla: Sla
+    selector: Selector = Selector()
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One or several services, and the batch program that is co-located with them."""
+
+    services: tuple[Served, ...]
+    """At least one."""
     command: tuple[str, ...]
     """Command of the batch program; `{threads}` in it is replaced by the number of threads to
     use."""
-    selector: Selector = Selector()
     period_s: float = 0.1
     repeat: bool = False
     """Start the batch program again whenever it ends."""
@@ -32,6 +39,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     batch_output: int = 1
     """File descriptor for the batch program's output; its errors go to 2."""
 
+    @property
+    def name(self) -> str:
+        """Specifications of all services, separated by commas."""
+        return ", ".join(str(one.service) for one in self.services)
+
 
 class Tick(msgspec.Struct, frozen=True):
     """One control period: observed state, settings in effect, and problems."""
@@ -39,6 +51,18 @@ class Tick(msgspec.Struct, frozen=True):
     state: State
     now: Settings
     problems: tuple[str, ...] = ()
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one service kept its SLA during a run."""
+
+    service: str
+    violations: int
+    """Decisions at which its quantile was above the bound."""
+    blind: int
+    """Decisions at which its quantile was unknown: no responses, or none that were current."""
+    read: Read
+    """Totals of its responses."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +79,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     late: int
     """Decisions made more than a period late."""
     violations: int
-    """Decisions at which the SLA's quantile was above its bound."""
+    """Decisions at which the quantile of any service was above its bound."""
     blind: int
-    """Decisions at which the quantile was unknown: no responses, or none that were current."""
+    """Decisions at which the quantile of any service was unknown, or not current."""
     read: Read
-    """Totals of the service's responses."""
+    """Totals of the responses of all services."""
+    services: tuple[Kept, ...]
+    """Each service, in their order."""
     own_cpu_s: float
     """CPU seconds of the controller and its sensors' helpers, without its guard."""
     own_memory_bytes: int

@@ -16,7 +16,7 @@ import msgspec
 
 from aferir.colocation.job import Tick
 from aferir.colocation.restores import Restores
-from aferir.colocation.settings import Settings, Sla
+from aferir.colocation.settings import Settings
 from aferir.linux.journal import refuse_device
 
 Kind = Literal["counter", "gauge"]
@@ -83,7 +83,11 @@ _Label = tuple[tuple[str, str], ...]
 
 
 def text(service: str, tick: Tick, totals: Totals, restores: Restores) -> str:
-    """OpenMetrics text of one decision, labelled with the service's specification."""
+    """OpenMetrics text of one decision.
+
+    `service`: label of all samples, the specifications of all services. Latency, rate and SLA of
+    each of several services have its own one as the label `name`.
+    """
     of = (("service", service),)
     samples: dict[Metric, list[tuple[_Label, float]]] = {metric: [] for metric in METRICS}
     for metric, labels, value in _samples(tick, totals, restores):
@@ -113,12 +117,15 @@ def _samples(
     yield LOST, (), restores.failed
     yield GUARDS, (), totals.guards_lost
     yield BATCH, (), totals.batch_cpu_s
-    yield BOUND, _quantile(state.sla), state.sla.bound_s
-    if state.latency is not None:
-        yield QUANTILE, _quantile(state.sla), state.latency.quantile_s
-        yield LOW, _quantile(state.sla), state.latency.low_s
-        yield HIGH, _quantile(state.sla), state.latency.high_s
-    yield RATE, (), state.rate
+    for one in state.each:
+        name = (("name", one.name),) if state.services else ()
+        level = (*name, ("quantile", f"{one.sla.quantile:g}"))
+        yield BOUND, level, one.sla.bound_s
+        if one.latency is not None:
+            yield QUANTILE, level, one.latency.quantile_s
+            yield LOW, level, one.latency.low_s
+            yield HIGH, level, one.latency.high_s
+        yield RATE, name, one.rate
     if batch.quota_cpus is not None:
         yield QUOTA, (), batch.quota_cpus
     yield WEIGHT, (), 0 if batch.idle else batch.weight
@@ -141,10 +148,6 @@ def mode(now: Settings) -> str:
     if batch.quota_cpus is not None:
         return "limited"
     return "idle" if batch.idle else "beside"
-
-
-def _quantile(sla: Sla) -> _Label:
-    return (("quantile", f"{sla.quantile:g}"),)
 
 
 def _written(labels: _Label) -> str:

@@ -52,20 +52,25 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def beside(spec: ServiceSpec, pids: Sequence[int], have: Layout) -> Place | None:
-    """Place for the batch of a service with these processes; None if no hierarchy is mounted."""
+def beside(services: Sequence[tuple[ServiceSpec, Sequence[int]]], have: Layout) -> Place | None:
+    """Place for the batch beside services, each with its processes, in groups that hold them all.
+
+    None if no hierarchy is mounted.
+    """
     root = have.v1.get("cpu") or have.v2
     if root is None:
         return None
     controller = "cpu" if "cpu" in have.v1 else ""
     folders = {
         _folder(root, own_group(spec, found))
+        for spec, pids in services
         for pid in pids
         if (found := group_of(_memberships(pid), controller)) is not None
     }
     # All processes of a named group are the service's, and in version 2 a group cannot have both
     # processes and subgroups.
-    may_enter = bool(controller) and spec.kind not in ("cgroup", "unit")
+    named = any(spec.kind in ("cgroup", "unit") for spec, _ in services)
+    may_enter = bool(controller) and not named
     return below(root, folders, may_enter=may_enter)
 
 
@@ -194,6 +199,7 @@ _USUAL = {
     "memory.max": "max",
     "io.max": "",
     "io.weight": "default 100",
+    "io.bfq.weight": "default 100",
 }
 
 

@@ -56,11 +56,15 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
         Literal["nginx", "memcached", "elasticsearch", "opensearch"],
         told("service to which the load sends requests"),
     ] = "nginx"
-    load: Annotated[
-        float, number("share of the highest rate that meets the SLA alone", 0.01, 1.5)
-    ] = 0.5
+    load: Annotated[float, number("load as a share of `load_of`", 0.01, 1.5)] = 0.5
+    load_of: Annotated[
+        Literal["rate", "cpus"],
+        told("the highest rate that meets the SLA alone, or the CPU time of all CPUs"),
+    ] = "rate"
     step_to: Annotated[float, number("share from half of the time on; 0: no step", 0.0, 1.5)] = 0.0
-    rate: Annotated[float, number("the highest rate; 0: find it first", 0.0, 1e6, unit="1/s")] = 0.0
+    rate: Annotated[
+        float, number("rate at a load of 1; 0: find it first", 0.0, 1e6, unit="1/s")
+    ] = 0.0
     batch: Annotated[str, told("batch program", words=tuple(BATCH))] = "xz"
     command: Annotated[
         str,

@@ -1,7 +1,8 @@
-"""Protects the service's memory from reclaim, by files of its own control groups."""
+"""Protects the services' memory from reclaim, by files of their own control groups."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,20 +15,21 @@ from aferir.linux import cgroup
 
 
 def change(
-    group: Path | None, wanted: Settings, now: Settings, record: Remembered
+    groups: Sequence[Path], wanted: Settings, now: Settings, record: Remembered
 ) -> tuple[Remembered, list[str]]:
-    """Write the protection of the service's `group`, or restore what was there before.
+    """Write the protection of the services' `groups`, or restore what was there before.
 
     What a file held is on record before it is written for the first time. A protection that is
     already as large stays. Returns the record and problems, one sentence each.
     """
     low, root = wanted.service_memory_low_bytes, cgroup.layout().v2
-    if group is None or root is None or low == now.service_memory_low_bytes:
+    if not groups or root is None or low == now.service_memory_low_bytes:
         return record, []
     if low is None:
         return record, remembered.restore_files(record.files)
     known = dict(record.files)
-    held = {str(file): _held(file) for file in memory.protection(group, root)}
+    files = (file for group in groups for file in memory.protection(group, root))
+    held = {str(file): _held(file) for file in files}
     smaller = {name: value for name, value in held.items() if memory.is_below(value, low)}
     if smaller.keys() - known.keys():
         record = msgspec.structs.replace(record, files=tuple((smaller | known).items()))

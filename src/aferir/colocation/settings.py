@@ -18,8 +18,9 @@ from aferir.model.units import format_duration, parse_duration
 SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
 
-Lever = Literal["memory", "disk"]
-"""Resources other than processors that a policy may limit for the batch."""
+Lever = Literal["memory", "disk_weight", "disk"]
+"""What a policy may limit for the batch other than processors: memory, the weight of its disk
+requests, and their bytes per second."""
 LEVERS: tuple[Lever, ...] = get_args(Lever)
 
 
@@ -62,6 +63,9 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     memory_high_bytes: int | None = None
     """Memory above which the kernel reclaims the batch's and delays it (memory.high); None: no
     limit."""
+    disk_weight: int | None = None
+    """Weight of its disk requests beside other control groups, 1 to 1,000; None: 100, the kernel's
+    default. It has an effect under the scheduler BFQ, and with io.cost in version 2."""
     disk_bps: int | None = None
     """Bytes per second, read and written each, on each disk; None: no limit."""
     threads: int | None = None
@@ -90,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that the service's threads may use; (): as found. Excludes `deadline`, which the
     kernel refuses to threads that may not use every CPU (EPERM)."""
     service_memory_low_bytes: int | None = None
-    """Memory of the service that is reclaimed last (memory.low); None: as found."""
+    """Memory of each service's group that is reclaimed last (memory.low); None: as found."""
     batch: Batch = Batch()
     explanation: Explanation = Explanation()
     """Mode of the policy and cause of its last change; it changes nothing on the machine."""
@@ -158,11 +162,11 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
     disk: float = 0.0
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a policy knows at one decision, by default as of the last control period."""
+class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
+    """Observation of one service, by default as of the last control period."""
 
-    time_s: float
-    """Time in seconds on a monotonic clock."""
+    name: str = ""
+    """Specification of the service, such as `unit:nginx`."""
     sla: Sla
     latency: Latency | None
     """Latency over the window; None if nothing was answered in it."""
@@ -178,6 +182,30 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queue, which a log does not show if it measures from when a thread takes up the request."""
     service_cpus: float = 0.0
     """CPU seconds per second used by the whole service."""
+    service_cores: int = 0
+    """Number of CPUs that the service's processes may use; 0: all."""
+    service_memory_bytes: int = 0
+    """Memory of the service's control group; 0: unknown."""
+    waits: Waits | None = None
+    """Shares of time in which the service waited; None without a version 2 group of its own."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Latency quantile divided by the SLA's bound; None if it is unknown."""
+        return self.latency.quantile_s / self.sla.bound_s if self.latency else None
+
+
+class State(ServiceState, frozen=True, kw_only=True):
+    """Everything a policy knows at one decision, by default as of the last control period.
+
+    Where there are several services, the inherited fields are those of `several.together`: latency,
+    SLA, rate, silence and waits of the service that is worst off, CPU use and threads of all.
+    """
+
+    services: tuple[ServiceState, ...] = ()
+    """Each of several services, in their order; () if there is only one."""
+    time_s: float
+    """Time in seconds on a monotonic clock."""
     batch_cpus: float = 0.0
     """CPU seconds per second used by the batch program."""
     idle_cpus: float = 0.0
@@ -189,27 +217,41 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     SCHED_DEADLINE reservation of their own and so are not delayed by anything set here."""
     pressure: float = 0.0
     """Share of time in which some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
-    waits: Waits | None = None
-    """Shares of time in which the service waited; None without a version 2 group of its own."""
     batch_memory_bytes: int = 0
     """Memory of the batch's control group; 0: unknown."""
     batch_disk_bps: float = 0.0
     """Bytes per second that the batch reads and writes on all disks."""
-    service_memory_bytes: int = 0
-    """Memory of the service's control group; 0: unknown."""
     levers: frozenset[Lever] = frozenset()
     """Resources other than processors that this machine can limit for the batch."""
     batch_throttled: float = 0.0
     """Share of time in which the quota throttled the batch program, 0 to 1."""
     cores: int = 1
-    service_cores: int = 0
-    """Number of CPUs that the service's processes may use; 0: all."""
     reservable_cpus: float = 0.0
     """CPUs that the kernel admits to deadline threads altogether; 0: none, or no privilege."""
     batch_ended: bool = False
     """No batch work exists at present."""
     now: Settings = Settings()
     """Settings of the last decision."""
+
+    @property
+    def each(self) -> tuple[ServiceState, ...]:
+        """All services; this state itself if there is only one."""
+        return self.services or (self,)
+
+    @property
+    def all_rate(self) -> float:
+        """Requests answered per second by all services together."""
+        return sum(one.rate for one in self.each)
+
+    @property
+    def worst(self) -> str:
+        """Name for a sentence: that of the service worst off, `the service` if there is one."""
+        return self.name if self.services else "the service"
+
+    @property
+    def worst_sla(self) -> str:
+        """Name of its SLA for a sentence."""
+        return f"the SLA of {self.name}" if self.services else "the SLA"
 
 
 M = TypeVar("M")

@@ -15,7 +15,7 @@ import msgspec
 from aferir.colocation import remembered
 from aferir.colocation.job import Tick
 from aferir.colocation.metrics import Totals, mode
-from aferir.colocation.settings import Settings, State
+from aferir.colocation.settings import ServiceState, Settings, State
 from aferir.linux import journal
 from aferir.linux.journal import Entry
 from aferir.model.units import format_duration
@@ -29,6 +29,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     """Process ID of its controller."""
     service: str
+    """Specifications of its services, separated by commas."""
     state: State
     now: Settings
     totals: Totals
@@ -78,17 +79,21 @@ def sentence(status: Status, now_s: float) -> str:
     """Mode, service level and last change in plain English."""
     told = status.now.explanation
     words = [f"{status.service}: {batch_words(status.now)}", service_words(status.now)]
-    latency, sla = status.state.latency, status.state.sla
-    name = f"p{100 * sla.quantile:g}"
-    words.append(
-        f"{name} is unknown"
-        if latency is None
-        else f"{name} is {format_duration(latency.quantile_s)} of {format_duration(sla.bound_s)}"
-    )
+    several = bool(status.state.services)
+    words += [_level(one, named=several) for one in status.state.each]
     if told.why:
         ago = max(0.0, now_s - told.since_s)
         words.append(f"last change {ago:.0f} s ago because {told.why}")
     return "; ".join(filter(None, words))
+
+
+def _level(one: ServiceState, *, named: bool) -> str:
+    """Describe in words a service's quantile beside its bound, `named` where it is one of some."""
+    level = f"p{100 * one.sla.quantile:g}" + (f" of {one.name}" if named else "")
+    if one.latency is None:
+        return f"{level} is unknown"
+    now, bound = format_duration(one.latency.quantile_s), format_duration(one.sla.bound_s)
+    return f"{level} is {now} of {bound}"
 
 
 def batch_words(now: Settings) -> str:
@@ -109,6 +114,8 @@ def batch_words(now: Settings) -> str:
         limits.append(f"on CPUs {', '.join(map(str, batch.cpus))}")
     if batch.memory_high_bytes is not None:
         limits.append(f"at most {batch.memory_high_bytes / 2**20:.0f} MiB of memory")
+    if batch.disk_weight is not None:
+        limits.append(f"weight {batch.disk_weight} for disks")
     if batch.disk_bps is not None:
         limits.append(f"at most {batch.disk_bps / 1e6:.1f} MB/s of disks")
     return ", ".join([first, *limits])

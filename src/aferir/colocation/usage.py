@@ -49,7 +49,8 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     """CPU use between two snapshots: CPU seconds per second, or shares of the time (0 to 1)."""
 
     threads: dict[int, tuple[float, float]] = {}
-    service_cpus: float = 0.0
+    processes: dict[int, float] = {}
+    """CPU seconds per second of each process of the services, by process ID."""
     batch_cpus: float = 0.0
     batch_throttled: float = 0.0
     idle_cpus: float = 0.0
@@ -70,8 +71,8 @@ def between(before: Seen, after: Seen) -> Use:
     def rate(now: float, then: float) -> float:
         return max(0.0, now - then) / seconds
 
-    def rates(now: Mapping[int, float], then: Mapping[int, float]) -> float:
-        return sum(rate(used, then[pid]) for pid, used in now.items() if pid in then)
+    def rates(now: Mapping[int, float], then: Mapping[int, float]) -> dict[int, float]:
+        return {pid: rate(used, then[pid]) for pid, used in now.items() if pid in then}
 
     return Use(
         threads={
@@ -80,12 +81,12 @@ def between(before: Seen, after: Seen) -> Use:
             else (0.0, 0.0)
             for tid, (run, waited) in after.threads.items()
         },
-        service_cpus=rates(after.service_s, before.service_s),
+        processes=rates(after.service_s, before.service_s),
         batch_cpus=rate(after.batch_s, before.batch_s),
         batch_throttled=min(1.0, rate(after.throttled_s, before.throttled_s)),
         idle_cpus=rate(after.idle_s, before.idle_s),
         steal_cpus=rate(after.steal_s, before.steal_s),
-        others_reserved_cpus=rates(after.others_reserved_s, before.others_reserved_s),
+        others_reserved_cpus=sum(rates(after.others_reserved_s, before.others_reserved_s).values()),
         pressure=min(1.0, rate(after.pressure_s, before.pressure_s)),
     )
 

@@ -133,7 +133,12 @@ class Waiting:
         self._batch = batch
         self._last: Counted | None = None
         self._used = Used()
-        found = {"memory": memory.can(batch), "disk": disk.can(batch) and bool(disk.disks())}
+        limits = disk.can(batch) and bool(disk.disks())
+        found = {
+            "memory": memory.can(batch),
+            "disk_weight": limits and disk.can_weigh(batch),
+            "disk": limits,
+        }
         self.levers: frozenset[Lever] = frozenset(name for name in LEVERS if found[name])
         """Resources that can be limited for the batch."""
 

@@ -6,12 +6,13 @@ import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from aferir.colocation import service
 from aferir.colocation.critical import Matcher, Selector
-from aferir.colocation.job import Job
+from aferir.colocation.job import Job, Served
 from aferir.colocation.sensors import durations
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.sensors.formats import apache, expression, fields, presets, template
@@ -26,6 +27,7 @@ from aferir.model.units import parse_duration
 
 _PERIODS_S = (0.02, 10.0)
 _MOST_SHARE = 100
+_MOST_PORT = 65_535
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
     "slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
@@ -35,8 +37,8 @@ LOGS = ("json", "regex", *presets.FORMATS, *presets.SYNONYMS)
 """Kinds of latency sensor that read a log."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of `aferir colocate` as written."""
+class WantedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One service as written."""
 
     service: str = ""
     sla: str = ""
@@ -44,8 +46,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Source of the service's latencies."""
     no_answer: tuple[str, ...] = ()
     """Regular expressions for lines of a log that are no responses, such as long polls."""
-    batch: tuple[str, ...] | str = ()
-    """Command of the batch program; a single string is split as a shell would split it."""
     threads: tuple[str, ...] = ()
     """Regular expressions for names of critical threads, of which the kernel stores 15 characters.
     """
@@ -53,6 +53,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Regular expressions for the full names of Java threads. Without either, critical threads are
     identified at run time.
     """
+
+
+class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of `aferir colocate` as written."""
+
+    services: tuple[WantedService, ...] = ()
+    """Several services, each with what is otherwise written of the only one."""
+    batch: tuple[str, ...] | str = ()
+    """Command of the batch program; a single string is split as a shell would split it."""
     policy: str = "aferir"
     parameters: dict[str, int | float] = {}
     """Parameters of the policy `aferir`; only in the file."""
@@ -62,6 +71,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     repeat: bool = False
     metrics: str = ""
     """File for OpenMetrics text."""
+    metrics_port: Annotated[int, msgspec.Meta(ge=0, le=_MOST_PORT)] | None = None
+    """Port of 127.0.0.1 on which OpenMetrics text is served; 0: a free one."""
+
+    @property
+    def each(self) -> tuple[WantedService, ...]:
+        """All services; what is written of the only one if none are listed."""
+        return self.services or (self,)
 
 
 def read(path: Path) -> Wanted:
@@ -78,21 +94,37 @@ def read(path: Path) -> Wanted:
 
 def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
     """Job of the controller. Errors: UsageError."""
-    for name in ("service", "sla", "latency"):
-        if not getattr(wanted, name):
-            raise UsageError(f"--{name} is missing", remedy=_EXAMPLE)
+    if not 0 <= (wanted.metrics_port or 0) <= _MOST_PORT:
+        raise UsageError(
+            f"--metrics-port {wanted.metrics_port}: a port is a number from 0 to {_MOST_PORT}",
+            remedy="e.g. --metrics-port 9110",
+        )
+    if wanted.services and wanted.service:
+        raise UsageError(
+            "services are named twice, one by `service` and others by `services`",
+            remedy="write each of them as a table [[services]]",
+        )
     command = tuple(shlex.split(wanted.batch)) if isinstance(wanted.batch, str) else wanted.batch
-    selector = Selector(names=wanted.threads, java=wanted.java)
-    Matcher(selector)  # complains of what is no regular expression
     return Job(
-        service=service.parse_spec(wanted.service),
-        sla=parse_sla(wanted.sla),
+        services=tuple(map(_served, wanted.each)),
         command=command,
-        selector=selector,
         period_s=_period(wanted.period),
         repeat=wanted.repeat,
         metrics=Path(wanted.metrics) if wanted.metrics else None,
         batch_output=batch_output,
+    )
+
+
+def _served(wanted: WantedService) -> Served:
+    for name in ("service", "sla", "latency"):
+        if not getattr(wanted, name):
+            raise UsageError(f"--{name} is missing", remedy=_EXAMPLE)
+    selector = Selector(names=wanted.threads, java=wanted.java)
+    Matcher(selector)  # complains of what is no regular expression
+    return Served(
+        service=service.parse_spec(wanted.service),
+        sla=parse_sla(wanted.sla),
+        selector=selector,
     )
 
 

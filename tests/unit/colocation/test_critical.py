@@ -161,7 +161,7 @@ def test_use_is_a_difference_per_second_and_never_negative() -> None:
     )
     use = usage.between(before, after)
     assert use.threads == {1: (0.5, 0.25), 2: (0.0, 0.0)}
-    assert use.service_cpus == 0.5
+    assert sum(use.processes.values()) == 0.5
     assert use.steal_cpus == 0.0
     assert use.others_reserved_cpus == 0.25
     assert use.batch_throttled == 1.0

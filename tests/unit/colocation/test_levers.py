@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from aferir.colocation.levers import disk, memory
+from aferir.colocation.settings import Batch
 
 
 def test_a_disk_that_is_removed_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -30,3 +31,44 @@ def test_every_group_above_the_services_is_protected_from_the_top_down(tmp_path:
 def test_a_protection_that_is_as_large_stays(held: str, below: bool) -> None:
     assert memory.is_below(held, 4096) is below
     assert not memory.is_below("max", 4096)
+
+
+def _machine(folder: Path, scheduler: str, qos: str, *files: str) -> dict[str, Path]:
+    """Files of one disk, of the root of version 2, and of a group that has these."""
+    (folder / "block/sda/queue").mkdir(parents=True)
+    (folder / "block/sda/dev").write_text("8:0\n")
+    (folder / "block/sda/queue/scheduler").write_text(scheduler)
+    group = folder / "root/group"
+    group.mkdir(parents=True)
+    (folder / "root/io.cost.qos").write_text(qos)
+    for file in files:
+        (group / file).write_text("")
+    return {"unified": group}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "qos", "files", "can"),
+    [
+        ("none mq-deadline [bfq]", "", ("io.bfq.weight",), True),
+        ("none [mq-deadline] bfq", "", ("io.bfq.weight",), False),
+        ("[none]", "8:0 enable=1 ctrl=auto", ("io.weight",), True),
+        ("[none]", "8:0 enable=0 ctrl=auto", ("io.weight",), False),
+        ("[bfq]", "8:0 enable=1 ctrl=auto", (), False),
+    ],
+)
+def test_weights_of_disks_count_where_a_scheduler_or_io_cost_uses_them(
+    scheduler: str, qos: str, files: tuple[str, ...], can: bool, tmp_path: Path
+) -> None:
+    folders = _machine(tmp_path, scheduler, qos, *files)
+    assert disk.can_weigh(folders, tmp_path / "block", tmp_path / "root") is can
+
+
+def test_a_weight_is_written_as_each_file_takes_it_and_none_is_the_default(tmp_path: Path) -> None:
+    folders = _machine(tmp_path, "[bfq]", "", "io.weight", "io.bfq.weight")
+    usual, low = Batch(), Batch(disk_weight=1)
+    assert disk.writes(usual, low, folders) == [
+        ("unified", "io.bfq.weight", "1"),
+        ("unified", "io.weight", "default 1"),
+    ]
+    assert disk.writes(low, usual, folders)[0] == ("unified", "io.bfq.weight", "100")
+    assert disk.writes(low, low, folders) == []

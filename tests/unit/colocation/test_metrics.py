@@ -123,7 +123,7 @@ def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
 def test_the_status_of_few_answers_is_read_again(entry: Entry) -> None:
     endless = msgspec.structs.replace(latency(0.1, n=3), high_s=math.inf)
     seen = state(latency=endless, levers=frozenset({"disk"}))
-    assert Reporter(entry, "unit:web", None).report(Tick(seen, _NOW), Totals()) == ""
+    assert Reporter(entry, "unit:web").report(Tick(seen, _NOW), Totals()) == ""
     (found,) = status.running(100.0)
     assert (found.state, found.now) == (seen, _NOW)
 
@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_written_is_a_problem_and_no_end(
     entry: Entry, tmp_path: Path
 ) -> None:
     for file in (Path("/"), tmp_path / "none" / "a.prom"):
-        told = Reporter(entry, "unit:web", file).report(Tick(state(), _NOW), Totals())
+        told = Reporter(entry, "unit:web", [file]).report(Tick(state(), _NOW), Totals())
         assert "cannot be written" in told
 
 

@@ -6,7 +6,8 @@ the processors are left as they are until the cut has had time to work. So one l
 a time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
 found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). A cut is multiplicative,
 the way back additive, so that a limit that was harmful is not come back to at once (Chiu and Jain
-1989).
+1989). Where weights have an effect on disks, the batch's gets the lowest before its bytes per
+second are limited, since a weight costs nothing while the service leaves the disk idle.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ CUT, STEP = 0.5, 0.1
 """Factor by which a cut multiplies a limit; share of the first use that each raise adds."""
 SETTLES_S = 1.0
 """Seconds between two changes of one limit: two of the sensor's intervals."""
+LEAST_WEIGHT = 1
+"""Lowest weight of disk requests."""
 LEAST_BYTES = 2**20
 """Smallest limit of memory in bytes, and of disks in B/s."""
 
@@ -42,11 +45,13 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Memory of the wrapped policy, its last settings, and the two limits."""
+    """Memory of the wrapped policy, its last settings, and the limits of the batch."""
 
     inner: Any
     settings: Settings = Settings()
     memory: Limit = Limit()
+    weight: Limit = Limit()
+    """Weight of disk requests: the lowest, or none."""
     disk: Limit = Limit()
     low_bytes: int | None = None
     """Memory of the service that is protected while the batch's is limited."""
@@ -70,8 +75,8 @@ def ratio_of(state: State) -> float | None:
 
     0 if the service has no requests; None if it does not answer because it waits for a resource.
     """
-    if state.latency is not None:
-        return state.latency.quantile_s / state.sla.bound_s
+    if state.ratio is not None:
+        return state.ratio
     return 0.0 if waited_for(state) is None else None
 
 
@@ -98,6 +103,19 @@ def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
     return Limit(most=most, first=limit.first, moved_s=state.time_s)
 
 
+def weighed(before: Limit, disk: Limit, state: State, *, cut: bool) -> Limit:
+    """Return the weight of disk requests, the lowest at least as long as `disk` is limited."""
+    ratio, now_s = ratio_of(state), state.time_s
+    if ratio is None:
+        return before
+    if cut:
+        lowers = ratio > NEAR and before.most is None and state.batch_disk_bps > LEAST_BYTES
+        return Limit(most=LEAST_WEIGHT, moved_s=now_s) if lowers else before
+    settled = now_s >= max(before.moved_s, disk.moved_s) + SETTLES_S
+    eased = settled and ratio < FAR and before.most is not None and disk.most is None
+    return Limit(moved_s=now_s) if eased else before
+
+
 def widened(policy: Policy[Any]) -> Policy[Memory]:
     """Return the policy with limits of memory and disks beside what it decides of processors."""
 
@@ -106,21 +124,32 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
         lacks_memory = lacking == "memory" and "memory" in state.levers
         lacks_disk = lacking == "disk" and "disk" in state.levers
         memory = moved(before.memory, state, state.batch_memory_bytes, cut=lacks_memory)
-        disk = moved(before.disk, state, int(state.batch_disk_bps), cut=lacks_disk)
+        weighs = lacks_disk and "disk_weight" in state.levers
+        weight = weighed(before.weight, before.disk, state, cut=weighs)
+        disk = before.disk
+        if not _settles(weight, state, weighs):
+            disk = moved(disk, state, int(state.batch_disk_bps), cut=lacks_disk)
         inner, settings = before.inner, before.settings
-        if not (_settles(memory, state, lacks_memory) or _settles(disk, state, lacks_disk)):
+        lacks = ((memory, lacks_memory), (weight, weighs), (disk, lacks_disk))
+        if not any(_settles(limit, state, lack) for limit, lack in lacks):
             settings, inner = policy.decide(state, inner)
-        since_s = memory.moved_s if lacks_memory else disk.moved_s
+        since_s = memory.moved_s if lacks_memory else max(weight.moved_s, disk.moved_s)
         low = None if memory.most is None else before.low_bytes or state.service_memory_bytes
         made = msgspec.structs.replace(
             settings,
             batch=msgspec.structs.replace(
-                settings.batch, memory_high_bytes=memory.most, disk_bps=disk.most
+                settings.batch,
+                memory_high_bytes=memory.most,
+                disk_weight=weight.most,
+                disk_bps=disk.most,
             ),
             service_memory_low_bytes=low,
             explanation=_explained(settings.explanation, state, lacking, since_s),
         )
-        return made, Memory(inner=inner, settings=settings, memory=memory, disk=disk, low_bytes=low)
+        after = Memory(
+            inner=inner, settings=settings, memory=memory, weight=weight, disk=disk, low_bytes=low
+        )
+        return made, after
 
     return Policy(Memory(inner=policy.begin), decide)
 
@@ -134,7 +163,7 @@ def _explained(
     inner: Explanation, state: State, lacking: Resource | None, since_s: float
 ) -> Explanation:
     """Explain a cut of memory or disks made at `since_s`; else what the wrapped policy explains."""
-    if lacking not in state.levers or state.latency is None or since_s < 0:
+    if lacking is None or lacking not in state.levers or state.latency is None or since_s < 0:
         return inner
     if state.latency.quantile_s <= NEAR * state.sla.bound_s:
         return inner

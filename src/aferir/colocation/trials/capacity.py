@@ -1,4 +1,4 @@
-"""Finds the highest load at which a service alone meets its service level."""
+"""Finds a load of a service alone: the highest that meets its SLA, or one that uses given CPUs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 import os
 from collections.abc import Callable
 
+from aferir.colocation.service import ServiceSpec, processes
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials.load import Load, Times, ask, users
 from aferir.colocation.trials.service import Running
+from aferir.colocation.usage import process_seconds
 from aferir.errors import ProgramError
 
 TIMES = Times(warm_up_s=1.0, measured_s=3.0)
@@ -24,6 +26,8 @@ _RESOLUTION = 0.1
 _MOST = 20_000.0
 _MOST_CPUS = 0.1
 """Share of the machine's CPUs above which the load generator itself disturbs the service."""
+_CLOSE, _TRIES = 0.05, 6
+"""Relative change of the rate below which its CPU use counts as reached, and most trials of it."""
 Tell = Callable[[str], None]
 
 
@@ -45,6 +49,56 @@ def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -
         return meets(load, sla, most_cpus)
 
     return search(tried)
+
+
+def rate_using(service: Running, share: float, tell: Tell, times: Times = TIMES) -> float:
+    """Rate in requests per second at which the service alone uses that share of all CPUs.
+
+    That is how Oliveira 2022 states loads. The service need not keep any SLA there.
+    `times`: durations of each trial. Errors: ProgramError if it uses no measurable CPU time.
+    """
+    target = share * (os.cpu_count() or 1)
+
+    def used(rate: float) -> float:
+        before = _service_s(service)
+        ask(service, rate, times, seed=1)
+        cpus = (_service_s(service) - before) / (times.warm_up_s + times.measured_s)
+        tell(f"{rate:.0f} requests a second: {cpus:.2f} of {target:.2f} CPUs")
+        return cpus
+
+    return settle(used, target)
+
+
+def _service_s(service: Running) -> float:
+    """CPU seconds that the service's processes have used."""
+    pids = processes(ServiceSpec("pid", str(service.pid)))
+    return sum(process_seconds(pid) or 0.0 for pid in pids)
+
+
+def settle(used: Callable[[float], float], target: float) -> float:
+    """Rate that uses `target` CPUs, within 5 % or after six trials; `used`: CPUs of a rate.
+
+    CPU use is nearly proportional to the rate, so each trial scales the one before. Errors:
+    ProgramError if nothing is used, or no more at a higher rate although it is not enough.
+    """
+    rate, most = _FIRST, 0.0
+    for _ in range(_TRIES):
+        cpus = used(rate)
+        if max(cpus, most) * (1 + _CLOSE) < target and 0 < cpus <= most * (1 + _CLOSE):
+            raise ProgramError(
+                f"the service alone uses no more than {most:.2f} CPUs",
+                remedy="a smaller load, or a service with more workers",
+            )
+        most = max(most, cpus)
+        if cpus <= 0:
+            raise ProgramError(
+                f"the service uses no CPU time at {rate:g} requests a second",
+                remedy="a load as a share of the highest rate",
+            )
+        before, rate = rate, min(rate * target / cpus, _MOST)
+        if abs(rate / before - 1) <= _CLOSE:
+            break
+    return rate
 
 
 def meets(load: Load, sla: Sla, most_cpus: float) -> bool:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -17,7 +18,7 @@ from aferir.colocation.program import need_batch
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import memcached, nginx, search
 from aferir.colocation.trials.arm import Arm, Batch, Setup, run
-from aferir.colocation.trials.capacity import Tell, highest_rate
+from aferir.colocation.trials.capacity import Tell, highest_rate, rate_using
 from aferir.colocation.trials.load import Rate, Times, users
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import UsageError
@@ -31,6 +32,10 @@ BATCH_ALONE = "batch alone"
 """Name of the arm with the batch program but without load, the reference for its work in other
 arms."""
 _ON_LOOPBACK = ("elasticsearch", "opensearch")
+LoadOf = Literal["rate", "cpus"]
+"""What a load is a share of: the highest rate that meets the SLA alone, or the machine's CPUs."""
+_RATES = {"rate": "highest_requests_per_s", "cpus": "all_cpus_requests_per_s"}
+"""Name of the figure for the rate at a load of 1."""
 TEXT_BYTES = 64 * 2**20
 """Bytes of text that the search engines index."""
 
@@ -39,7 +44,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions of one cell."""
 
     load: float
-    """Load as a share of the highest rate at which the service alone meets its level."""
+    """Load as a share of the highest rate at which the service alone meets its level, or of the
+    CPU time of all CPUs."""
+    load_of: LoadOf = "rate"
     batch: Batch
     sla: Sla
     arms: tuple[str, ...] = tuple(POLICIES)
@@ -47,7 +54,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     step_to: float = 0.0
     """Load from the middle of the measured time on; 0: the load does not change."""
     rate: float = 0.0
-    """Highest rate in requests per second; 0: it is searched for first."""
+    """Rate in requests per second at a load of 1; 0: it is searched for first."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,18 +72,18 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         """Time of the load's step, in seconds from the start of the load."""
         return self.times.warm_up_s + self.times.measured_s / 2
 
-    def asked(self, highest: float) -> Rate:
-        """Load in requests per second, or its steps, as a share of the highest rate."""
+    def asked(self, whole: float) -> Rate:
+        """Load in requests per second, or its steps; `whole`: rate at a load of 1."""
         if not self.step_to:
-            return round(self.load * highest, 3)
-        return f"0:{self.load * highest:.3f},{self.step_s:g}:{self.step_to * highest:.3f}"
+            return round(self.load * whole, 3)
+        return f"0:{self.load * whole:.3f},{self.step_s:g}:{self.step_to * whole:.3f}"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Results of one cell."""
 
     rate: float
-    """Highest rate in requests per second at which the service alone meets its level."""
+    """Rate in requests per second at a load of 1."""
     arms: tuple[Arm, ...]
     alone_per_s: float
     """Pieces of batch work per second without load."""
@@ -117,8 +124,8 @@ def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[R
 def study(service: Running, cell: Cell, tell: Tell) -> Tried:
     """Run all arms one after another in random order. Errors: ProgramError, MissingError."""
     begun = time.monotonic()
-    highest = cell.rate or highest_rate(service, cell.sla, tell)
-    rate = cell.asked(highest)
+    whole = cell.rate or _whole_rate(service, cell, tell)
+    rate = cell.asked(whole)
     draw = random.Random(cell.seed)  # noqa: S311 - not cryptography
     order = draw.sample([*cell.arms, BATCH_ALONE], len(cell.arms) + 1)
     arms, alone_per_s = [], 0.0
@@ -133,12 +140,19 @@ def study(service: Running, cell: Cell, tell: Tell) -> Tried:
             arms.append(arm)
     arms.sort(key=lambda arm: cell.arms.index(arm.policy))
     return Tried(
-        rate=highest,
+        rate=whole,
         arms=tuple(arms),
         alone_per_s=alone_per_s,
         duration_s=time.monotonic() - begun,
         text_bytes=service.text_bytes,
     )
+
+
+def _whole_rate(service: Running, cell: Cell, tell: Tell) -> float:
+    """Rate in requests per second at a load of 1, found with the service alone."""
+    if cell.load_of == "cpus":
+        return rate_using(service, cell.load, tell) / cell.load
+    return highest_rate(service, cell.sla, tell)
 
 
 def figures(cell: Cell, tried: Tried) -> Figures:
@@ -153,7 +167,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
         program="colocation",
         samples=(
             Sample("duration_s", tried.duration_s, "s"),
-            Sample("highest_requests_per_s", tried.rate, "1/s"),
+            Sample(_RATES[cell.load_of], tried.rate, "1/s"),
             Sample("batch_alone_per_s", tried.alone_per_s, "1/s"),
             *([Sample("text_bytes", tried.text_bytes, "B")] if tried.text_bytes else []),
             *_of_ours(tried, cell.sla),

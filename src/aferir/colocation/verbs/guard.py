@@ -13,10 +13,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("entry", help="of the journal")
     parser.add_argument("owner", type=int, help="process number of the controller")
     parser.add_argument("started", type=int, help="its start time in clock ticks since boot")
+    parser.add_argument(
+        "--metrics-socket",
+        type=int,
+        metavar="FD",
+        help="file descriptor of a listening socket on which it serves the controller's metrics",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Wait for the controller's end; exit code 1 if something could not be restored."""
     from aferir.colocation import guard
 
+    if options.metrics_socket is not None:
+        from aferir.colocation import endpoint  # HTTP takes memory, and few runs need it
+
+        endpoint.serve(options.metrics_socket, guard.metrics_file(options.entry))
     return 1 if guard.watch(options.entry, options.owner, options.started) else 0

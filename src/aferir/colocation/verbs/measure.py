@@ -1,6 +1,7 @@
 """Try policies on a real service under a real load, one after another in random order.
 
-First finds the highest load at which the service alone meets its level. Needs root.
+First finds the highest load at which the service alone meets its level, or with --load-of cpus the
+one that uses the given share of all CPUs. Needs root.
 
 examples:
   aferir colocate measure nginx --load 0.5 --batch xz --threads 4
@@ -59,7 +60,7 @@ def execute(options: argparse.Namespace) -> int:
 
         print(msgspec.json.encode(study.figures(cell, tried)).decode())
         return 0
-    print(f"highest load: {tried.rate:.0f} requests a second; batch work relative to it alone")
+    print(f"a load of 1: {tried.rate:.0f} requests a second; batch work relative to it alone")
     for arm in tried.arms:
         found = arm.latency(cell.sla)
         told = _interval(found) if found else "too few answers"
@@ -84,6 +85,7 @@ def _cell(chosen: ColocationParameters) -> Cell:
         sla=chosen.sla,
         arms=chosen.arms or tuple(POLICIES),
         times=Times(chosen.warm_up, chosen.measured),
+        load_of=chosen.load_of,
         step_to=chosen.step_to,
         rate=chosen.rate,
         seed=chosen.seed + int(os.environ.get(_REPETITION, "0")),

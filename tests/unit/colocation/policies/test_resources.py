@@ -144,3 +144,28 @@ def test_no_two_moves_within_the_settling_time_and_no_raise_near_the_sla(
             assert new.most is None or new.most >= LEAST_BYTES
         assert settings.batch.memory_high_bytes == memory.memory.most
         assert (settings.service_memory_low_bytes is None) == (memory.memory.most is None)
+
+
+def test_disks_are_weighed_before_they_are_limited_and_the_weight_comes_back_last() -> None:
+    policy = resources.widened(fixed.default())
+    levers = frozenset({"disk_weight", "disk"})
+    memory, steps = policy.begin, list[tuple[int | None, bool]]()
+    for tenth in range(400):
+        waits = Waits(disk=0.5) if tenth < 25 else Waits()
+        found = seen(
+            100 + tenth / 10, waits=waits, levers=levers, latency=LATE if tenth < 25 else CALM
+        )
+        settings, memory = policy.decide(found, memory)
+        batch = settings.batch
+        step = (batch.disk_weight, batch.disk_bps is not None)
+        if not steps or steps[-1] != step:
+            steps.append(step)
+    assert steps == [(1, False), (1, True), (1, False), (None, False)]
+
+
+def test_a_batch_that_leaves_the_disk_alone_is_not_weighed() -> None:
+    policy = resources.widened(fixed.default())
+    found = seen(
+        waits=Waits(disk=0.5), levers=frozenset({"disk_weight", "disk"}), batch_disk_bps=0.0
+    )
+    assert policy.decide(found, policy.begin)[0].batch.disk_weight is None

@@ -107,9 +107,10 @@ def _leaves(view: View, most: float, stretch: float) -> bool:
     cores = state.service_cores or state.cores
     if view.plan.whole or not state.threads or state.batch_ended or state.reservable_cpus <= 0:
         return False
-    if state.rate <= 0 or view.signals.load >= most * cores or used >= cores:
+    rate = state.all_rate
+    if rate <= 0 or view.signals.load >= most * cores or used >= cores:
         return False
-    return stretch * used / state.rate / min(cores - used, cores / 2) < view.chosen.responsive_s
+    return stretch * used / rate / min(cores - used, cores / 2) < view.chosen.responsive_s
 
 
 def _first(view: View) -> bool:
@@ -183,7 +184,7 @@ def step(view: View) -> Modes:
         track, present = tracks.get(rule.mode, Track()), rule.mode is before.mode
         back_off = track.back_off
         if present and rule.harms(view):
-            harm = f"the mode `{rule.mode.value}` brought the service near its SLA"
+            harm = f"the mode `{rule.mode.value}` brought {view.state.worst} near its SLA"
             well_s = now_s - before.since_s
             back_off = back_off.after_harm(now_s, well_s, chosen.hold_s, chosen.longest_bar_s)
         holds = (rule.stays if present and rule.stays else rule.begins)(view)

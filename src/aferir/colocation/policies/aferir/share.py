@@ -65,11 +65,12 @@ def control(
         share = chosen.shrink * min(used, tried.share)
         hopeless = state.latency and chosen.shrink * state.latency.low_s > state.sla.bound_s
         share = 0.0 if hopeless or share < chosen.least_share else share
-        cut = msgspec.structs.replace(tried, share=share, why="the SLA was violated")
+        cut = msgspec.structs.replace(tried, share=share, why=f"{state.worst_sla} was violated")
         return _noted(cut, tried, signals, used) if settled else tried
     if min(signals.ratio, signals.quantile) > chosen.caution:  # a third of a cut
         share = max((2 + chosen.shrink) / 3 * min(used, tried.share), chosen.least_share)
-        cut = msgspec.structs.replace(tried, share=share, ceiling=share, why="the SLA stayed near")
+        why = f"{state.worst_sla} stayed near"
+        cut = msgspec.structs.replace(tried, share=share, ceiling=share, why=why)
         return _noted(cut, tried, signals, used) if quiet_s >= 3 * chosen.patience_s else tried
     return _grown(signals, chosen, tried)
 

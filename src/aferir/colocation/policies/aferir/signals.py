@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from aferir.colocation.policies.aferir.timing import Hold, smooth
 from aferir.colocation.policies.parameters import Parameters
-from aferir.colocation.settings import State
+from aferir.colocation.settings import ServiceState, State
 
 Verdict = Literal["danger", "hold", "calm"]
+"""Judgements of latency, the gravest first."""
 
 
 class Signals(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +27,8 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the last decision, at most 1."""
     verdict: Verdict = "calm"
     quantile: float = math.inf
-    """Latency quantile divided by the SLA's bound; infinite if unknown."""
+    """Latency quantile of the service worst off divided by its SLA's bound; infinite if that of
+    any working service is unknown."""
     ratio: float = 0.0
     """Latency quantile divided by the SLA's bound, smoothed; it begins at 0."""
     late: bool = False
@@ -70,10 +72,9 @@ def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals
     seen_s = now_s - old.began_s
     # The mean since the start until the time constant has passed, exponential afterwards.
     over = {name: min(max(seen_s, past_s), span_s) for name, span_s in spans_s.items()}
-    quantile = state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
-    known = min(quantile, 2.0) if state.latency else 0.0
+    known = 0.0 if state.ratio is None else min(state.ratio, 2.0)
     ratio = smooth(old.ratio, known, past_s, spans_s["ratio"])
-    verdict = judge(state, chosen)
+    verdict = _gravest([judge(one, chosen) for one in state.each])
     late = verdict == "danger" or ratio > chosen.caution
     used = smooth(old.used, state.service_cpus, past_s, over["used"])
     others = smooth(old.others, others_cpus(state), past_s, over["others"])
@@ -85,7 +86,7 @@ def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals
         began_s=old.began_s,
         past_s=past_s,
         verdict=verdict,
-        quantile=quantile,
+        quantile=_quantile(state, chosen),
         ratio=ratio,
         late=late,
         load=smooth(old.load, state.service_cpus, past_s, over["load"]),
@@ -103,8 +104,18 @@ def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals
     )
 
 
-def judge(state: State, chosen: Parameters) -> Verdict:
-    """Judge recent latency: `danger` violates the SLA for certain, `hold` may, `calm` meets it.
+def _quantile(state: State, chosen: Parameters) -> float:
+    """Ratio of the service worst off; one without requests and answers does not count."""
+    unknown = any(one.ratio is None and judge(one, chosen) != "calm" for one in state.each)
+    return math.inf if unknown or state.ratio is None else state.ratio
+
+
+def _gravest(verdicts: Sequence[Verdict]) -> Verdict:
+    return min(verdicts, key=get_args(Verdict).index)
+
+
+def judge(state: ServiceState, chosen: Parameters) -> Verdict:
+    """Judge a service: `danger` violates its SLA for certain, `hold` may, `calm` does not.
 
     A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
     service that uses CPU but has answered nothing for 5 SLA bounds is in danger as well.
