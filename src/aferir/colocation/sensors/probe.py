@@ -18,7 +18,7 @@ import msgspec
 from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
-from aferir.colocation.sensors.web import Question, question
+from aferir.colocation.sensors.web import REDIRECTS, Question, question
 from aferir.linux import process
 from aferir.programs.kernels import kernel_path
 
@@ -29,6 +29,7 @@ the service are reached, and a service with few connections hardly loses one."""
 _DURATION_S = 1_000_000
 """Seconds after which `request-clients` ends; it is then started again."""
 _AGAIN_S = 1.0
+_MOVED = "it redirects to https or to another name, which is not asked: give that URL itself"
 _BYTES = 1 << 18
 """Bytes read at once, more than a pipe holds."""
 
@@ -38,6 +39,8 @@ class _Asked(msgspec.Struct, frozen=True):
 
     latency_s: float
     failure: str = ""
+    status: int = 0
+    """Status of the answer, after the redirects that were followed; 0 if there was none."""
 
 
 class Probe:
@@ -68,7 +71,7 @@ class Probe:
         """See `Sensor`; failed requests are among the latencies as well."""
         asked = self._decoder.decode_lines(self._lines())
         if asked:
-            self._problem = asked[-1].failure
+            self._problem = asked[-1].failure or (_MOVED if asked[-1].status in REDIRECTS else "")
         return Look(
             latencies=Histogram(one.latency_s for one in asked),
             failed=sum(bool(one.failure) for one in asked),

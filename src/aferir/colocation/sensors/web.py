@@ -17,7 +17,7 @@ STORES = ("memcached", "redis")
 """Schemes of URLs that name keys."""
 _LONGEST_KEY = 250
 _HTTP_PORT = 80
-_REDIRECTS = (301, 302, 303, 307, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {"Accept": "text/plain", "User-Agent": "aferir"}
 
 
@@ -96,7 +96,7 @@ def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
     try:
         connection.request("GET", address.path, headers=_HEADERS)
         answer = connection.getresponse()
-        if answer.status in _REDIRECTS and (onward := answer.headers.get("Location")):
+        if answer.status in REDIRECTS and (onward := answer.headers.get("Location")):
             return "", onward
         if answer.status != http.client.OK:
             raise http.client.HTTPException(f"status {answer.status}")

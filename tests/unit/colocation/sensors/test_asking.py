@@ -68,6 +68,20 @@ def test_a_quick_failure_is_no_quick_answer(status: int) -> None:
     assert look.latencies.above(59.0) >= 10
 
 
+def test_a_redirect_that_cannot_be_followed_is_not_taken_for_the_service() -> None:
+    def moved(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(301)
+        handler.send_header("Location", "https://127.0.0.1/")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with served(moved) as url:
+        probe = Probe(url, rate=200.0, patience_s=60.0, seed=1)
+        look = looks_until(probe, lambda look: look.latencies.total >= 5)
+        probe.close()
+    assert "redirects to https" in look.problem
+
+
 def test_a_service_that_refuses_and_one_that_never_answers_are_told_apart() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
