@@ -127,6 +127,18 @@ def test_each_client_of_one_server_looks_until_the_rule_holds(clients: int) -> N
         assert min(found.series["look_exchanges", label].values()) >= 7 + 20 + 1
 
 
+def test_no_change_of_the_counters_rate_makes_rvec_go_back() -> None:
+    found = study("rate", runs=4, interval_s=0.05, ratio=0.5)
+    assert found.samples["rate_changes"] == 4
+    assert found.samples["violations_of_rvec"] == 0
+    errors = {label: list(of.values()) for (metric, label), of in found.series.items()}
+    # At half of the rate that it takes for all time, half of each interval is lost; at the first
+    # rate nothing is.
+    assert errors["one rate"][0] < -0.02
+    assert abs(errors["one rate"][1]) < 1e-6
+    assert set(errors) == {"one rate", "rvec that notices", "rvec that is told"}
+
+
 def test_quanta_show_what_was_taken() -> None:
     found = study("noise", quanta=300)
     assert found.samples["quantum_least_s"] > 0

@@ -157,7 +157,9 @@ uint64_t rvec_read_indirect_(struct rvec_clock* clock) {
     struct rvec* rvec = clock->rvec;
     struct rvec_reading reading = rvec->source.read(rvec->source.context);
     uint64_t ns;
-    if (clock->shift == RVEC_INLINE_SHIFT) {
+    /* Beside such a reading a look at the clock costs nothing, and where the counter is slow, its
+     * high half moves too seldom. */
+    if (clock->shift == RVEC_INLINE_SHIFT && !is_check_due(rvec, reading)) {
         ns = rvec_advance_(clock, (uint32_t)(reading.counter >> 32), (uint32_t)reading.counter,
                            reading.core);
     } else {

@@ -12,6 +12,9 @@ static const uint64_t CALIBRATION_NS = 20000000;
 static const uint64_t LIMIT_NS = 100000000;
 enum { CHECK_TRIES = 4, REFINE_TRIES = 16 };
 
+/* A rate that a caller tells is off by what an oscillator may be. */
+static const double TOLD_PPB = 50000;
+
 const char* rvec_strerror(int status) {
     switch (status) {
         case RVEC_OK:
@@ -269,4 +272,34 @@ int rvec_refine(struct rvec* rvec) {
     int status = check_locked(rvec, 0) == RVEC_STEADY ? refine_locked(rvec) : RVEC_OK;
     pthread_mutex_unlock(&rvec->lock);
     return status;
+}
+
+/* The calibration of the old rate says nothing; the new one is as certain as the caller's word, and
+ * is refined only on request. */
+static void believe(struct rvec* rvec, double ns_per_tick) {
+    struct witness now = rvec_calibration_look(&rvec->source, rvec->applied, CHECK_TRIES);
+    rvec->calibration = (struct calibration){
+        .ns_per_tick = ns_per_tick, .uncertainty_ppb = TOLD_PPB, .first = now, .last = now};
+    rvec->witness = now;
+    rvec->suspect = 0;
+    atomic_store_explicit(&rvec->checked_at, now.counter, memory_order_relaxed);
+}
+
+int rvec_rate_changed(struct rvec* rvec, double hz) {
+    if (rvec == NULL || !(hz > 0)) {
+        return RVEC_ERROR_ARGUMENT;
+    }
+    if (rvec->invariance == RVEC_INVARIANCE_NONE) {
+        return RVEC_OK; /* the fallback does not count by the counter */
+    }
+    struct rvec_rate to = rvec_rate_make(1e9 / hz);
+    if (to.mult == 0 || (rvec->inline_reads && to.shift != RVEC_INLINE_SHIFT)) {
+        return RVEC_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&rvec->lock);
+    count_rate_change(rvec, rvec_current_rate(rvec), to);
+    rvec_timeline_change_rate(&rvec->timeline, rvec_timeline_counter(rvec), to);
+    believe(rvec, 1e9 / hz);
+    pthread_mutex_unlock(&rvec->lock);
+    return RVEC_OK;
 }

@@ -12,14 +12,17 @@
 #include "study.h"
 
 static const char USAGE[] =
-    "usage: clock-study ecp|cost|stability|ntp|order|noise|rule [options]\n"
+    "usage: clock-study ecp|cost|stability|ntp|order|noise|rule|rate [options]\n"
     "Studies this machine's clocks and prints one line of JSON (docs/guides/clock-studies.md).\n"
-    "  --runs N              ecp: runs of each clock (100); cost: rounds (200); rule: looks (20)\n"
+    "  --runs N              ecp: runs of each clock (100); cost: rounds (200); rule: looks (20);\n"
+    "                        rate: changes (4)\n"
     "  --blocks N            ecp: matrix blocks of a run, with one reading each (5000)\n"
     "  --movement WORD       ecp: pinned, migrated or handed-over (pinned)\n"
     "  --seconds S           stability, order: time to follow the clocks for (10, 3)\n"
     "  --interval-s S        ntp, order: between queries (0, 0.1); stability: between looks "
-    "(0.01)\n"
+    "(0.01);\n"
+    "                        rate: between changes (8)\n"
+    "  --ratio R             rate: of the counter's second rate to its first (0.5)\n"
     "  --rate-ppm P          ntp, order, rule: of the client's clock (17, 30, 30)\n"
     "  --offset-s S          order, rule: of the client's clock (0.001)\n"
     "  --discard N           rule: first exchanges that are not counted (5)\n"
@@ -60,6 +63,7 @@ static const struct rule RULES[] = {
     {"interval-s", SETS(interval_s), NUMBER, 0, 24 * HOUR, {0}},
     {"rate-ppm", SETS(rate_ppm), NUMBER, -1000, 1000, {0}},
     {"offset-s", SETS(offset_s), NUMBER, -HOUR, HOUR, {0}},
+    {"ratio", SETS(ratio), NUMBER, 0.1, 10, {0}},
     {"discard", SETS(discard), WHOLE, 0, 1000, {0}},
     {"deviation-s", SETS(deviation_s), NUMBER, 1e-9, 1, {0}},
     {"clients", SETS(clients), WHOLE, 1, HOSTS_MOST_CLIENTS, {0}},
@@ -98,6 +102,7 @@ static const struct kind KINDS[] = {
       .discard = 5,
       .deviation_s = 500e-9,
       .clients = 1}},
+    {"rate", study_rate, {.runs = 4, .interval_s = 8, .ratio = 0.5}},
     {"noise", study_noise, {.quanta = 5000, .quantum_s = 0.001, .noise_busy_s = 0.0005}},
 };
 
@@ -193,6 +198,9 @@ int main(int argc, char** argv) {
     }
     if (kind->run == study_stability && options.interval_s <= 0) {
         refuse("looks without an interval");
+    }
+    if (kind->run == study_rate && (options.interval_s <= 0 || fabs(options.ratio - 1) < 0.05)) {
+        refuse("changes without an interval, or by less than 5 %");
     }
     struct study study = {open_clock(kind), cores_usable(), &options, output_begin(), 0, NULL};
     if (study.output == NULL) {

@@ -11,11 +11,12 @@
 enum movement { MOVEMENT_PINNED, MOVEMENT_MIGRATED, MOVEMENT_HANDED_OVER };
 
 struct study_options {
-    uint32_t runs;   /* ecp: of each clock; cost: interleaved rounds */
+    uint32_t runs;   /* ecp: of each clock; cost: interleaved rounds; rate: changes */
     uint32_t blocks; /* ecp: matrix blocks of a run, with one reading each */
     enum movement movement;
     double seconds;    /* stability, order: to follow the clocks for */
-    double interval_s; /* ntp, order: between two queries; stability: between two comparisons */
+    double interval_s; /* ntp, order: between two queries; stability: between two comparisons;
+                          rate: between two changes */
     double rate_ppm;   /* ntp, order: injected into the client's clock */
     double offset_s;
     uint32_t queries;  /* ntp */
@@ -30,6 +31,7 @@ struct study_options {
     double deviation_s; /* rule: of the smallest round trips, that ends a look, K */
     uint32_t clients;   /* rule: of one server, each on a host of its own */
     int user_stamps;    /* rule: by the programs themselves rather than by the kernel */
+    double ratio;       /* rate: of the counter's second rate to its first */
     int realtime;       /* noise: at a real-time priority, where only such others disturb */
 };
 
@@ -56,5 +58,6 @@ int study_ntp(struct study* study);
 int study_order(struct study* study);
 int study_noise(struct study* study);
 int study_rule(struct study* study);
+int study_rate(struct study* study);
 
 #endif

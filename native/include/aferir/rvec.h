@@ -150,6 +150,10 @@ int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns);
 int rvec_check(struct rvec* rvec, enum rvec_verdict* verdict);
 /* Takes the rate from the whole time since the calibration, when that is more certain. */
 int rvec_refine(struct rvec* rvec);
+/* Tells that the counter runs at `hz` from now on (Dutra 2015, 6.1): what has passed at the old
+ * rate is folded, and no check has to notice the change. For a counter that is not invariant and
+ * whose changes the caller knows; readings between a change and this call are at the old rate. */
+int rvec_rate_changed(struct rvec* rvec, double hz);
 /* Measures each core's counter against core 0's by exchanges between pinned threads. */
 int rvec_measure_offsets(struct rvec* rvec);
 

@@ -138,9 +138,44 @@ static void a_reading_from_before_a_new_rate_is_taken_again(void) {
     rvec_close(rvec);
 }
 
+/* The counter runs at half and at twice its rate, and the clock is told so each time: durations
+ * are true, and there is nothing for a check to find. */
+static void a_rate_that_is_told_holds_at_once(void) {
+    struct simulated machine = simulated_machine(2e9);
+    struct rvec_source source = simulated_source(&machine);
+    struct rvec_options options = {0};
+    options.source = &source;
+    struct rvec* rvec = NULL;
+    struct rvec_clock clock;
+    CHECK(rvec_open(&rvec, &options) == RVEC_OK);
+    CHECK(rvec_attach_process(rvec, &clock) == RVEC_OK);
+    for (int change = 0; change < 6; ++change) {
+        uint64_t before = rvec_read(&clock);
+        machine.hz = change % 2 == 0 ? 1e9 : 2e9;
+        CHECK(rvec_rate_changed(rvec, machine.hz) == RVEC_OK);
+        uint64_t since = rvec_read(&clock);
+        CHECK(since > before && since - before < 1000); /* some readings of 20 ns */
+        double began = machine.now_ns;
+        for (int i = 0; i < 30; ++i) {
+            simulated_pass(&machine, 1e8);
+            rvec_read(&clock);
+        }
+        CHECK_NEAR(rvec_read(&clock) - since, machine.now_ns - began, 100);
+        enum rvec_verdict verdict;
+        CHECK(rvec_check(rvec, &verdict) == RVEC_OK && verdict == RVEC_STEADY);
+    }
+    struct rvec_facts facts;
+    rvec_info(rvec, &facts);
+    CHECK(facts.jumps == 0 && facts.rate_changes >= 6);
+    CHECK(rvec_rate_changed(rvec, 0) == RVEC_ERROR_ARGUMENT);
+    CHECK(rvec_rate_changed(NULL, 1e9) == RVEC_ERROR_ARGUMENT);
+    rvec_close(rvec);
+}
+
 int main(void) {
     RUN(no_reading_lies_between_two_rates);
     RUN(readings_go_on_while_a_new_rate_is_being_set);
     RUN(a_reading_from_before_a_new_rate_is_taken_again);
+    RUN(a_rate_that_is_told_holds_at_once);
     return 0;
 }

@@ -1,4 +1,4 @@
-"""Studies of clocks: strictness, cost, stability, corrections, order, noise, and RGAP's stop rule.
+"""Studies of clocks: strictness, cost, stability, corrections, order, noise, rates, a stop rule.
 
 After Dutra 2015, chapter 7 and appendix A; the native program `clock-study` measures and names its
 own figures (docs/guides/clock-studies.md).
@@ -27,19 +27,25 @@ _HOUR_S = 3600.0
 _DAY_S = 24 * _HOUR_S
 _LEAST_LOOK_S = 1e-4
 _USUALLY_BUSY_S = 5e-4
+_LEAST_CHANGE = 0.05
+"""Share by which two rates differ at least, so that the study sees which one RVEC knows."""
 
 
 class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one study; those that are not set have the program's default for the study."""
 
     study: Annotated[
-        Literal["ecp", "cost", "stability", "ntp", "order", "noise", "rule"],
+        Literal["ecp", "cost", "stability", "ntp", "order", "noise", "rule", "rate"],
         told("what is measured"),
     ]
     runs: (
         Annotated[
             int,
-            whole("ecp: of each clock; cost: rounds; rule: looks", 1, 10**6, unset="100; 200; 20"),
+            whole(
+                "ecp: of each clock; cost: rounds; rule: looks; rate: changes",
+                *(1, 10**6),
+                unset="100; 200; 20; 4",
+            ),
         ]
         | None
     ) = None
@@ -66,9 +72,10 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             float,
             duration(
-                "stability: between two looks; ntp and order: between two queries",
+                "stability: between two looks; ntp and order: between two queries; rate: between "
+                "two changes",
                 *(0.0, _DAY_S),
-                unset="0.01; 0; 0.1",
+                unset="0.01; 0; 0.1; 8",
             ),
         ]
         | None
@@ -126,6 +133,13 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
     clients: (
         Annotated[int, whole("rule: of one server at once, each a host", 1, 2, unset="1")] | None
     ) = None
+    ratio: (
+        Annotated[
+            float,
+            number("rate: of the counter's second rate to its first", 0.1, 10.0, unset="0.5"),
+        ]
+        | None
+    ) = None
     quanta: Annotated[int, whole("noise: of work", 100, 10**8, unset="5000")] | None = None
     quantum_s: (
         Annotated[float, duration("noise: one, at the best speed seen", 1e-5, 1.0, unset="0.001")]
@@ -158,6 +172,7 @@ STUDIES: Mapping[str, tuple[str, ...]] = {
     "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
     "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
     "rule": ("runs", "discard", "deviation_s", "stamps", "clients", "rate_ppm", "offset_s"),
+    "rate": ("runs", "interval_s", "ratio"),
 }
 """Parameters of each study; defaults are the program's."""
 
@@ -241,6 +256,8 @@ def _out_of_step(parameters: ClockParameters) -> list[Wrong]:
     ):
         remedy = f"write a duration from {_LEAST_LOOK_S:g} s to 1 h"
         return [Wrong("interval_s", f"{interval_s:g} is out of range", remedy)]
+    if parameters.study == "rate":
+        return _unchanging(parameters)
     period, busy = parameters.noise_period_s, parameters.noise_busy_s
     if period and period <= (busy or _USUALLY_BUSY_S):
         return [
@@ -249,6 +266,17 @@ def _out_of_step(parameters: ClockParameters) -> list[Wrong]:
             )
         ]
     return []
+
+
+def _unchanging(parameters: ClockParameters) -> list[Wrong]:
+    """Report changes of rate that the study could not see."""
+    wrong = []
+    if parameters.interval_s == 0:
+        wrong.append(Wrong("interval_s", "is 0", "leave some seconds between two changes"))
+    if parameters.ratio is not None and abs(parameters.ratio - 1) < _LEAST_CHANGE:
+        said = f"{parameters.ratio:g} is too little of a change"
+        wrong.append(Wrong("ratio", said, "write at most 0.95, or at least 1.05"))
+    return wrong
 
 
 CLOCK = Clock()

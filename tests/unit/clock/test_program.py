@@ -108,6 +108,12 @@ def test_planted_work_has_to_fit_into_its_period() -> None:
     assert wrong_with(CLOCK, {"study": "noise", "noise_period_s": 0.0001})
 
 
+def test_a_change_of_rate_that_could_not_be_seen_is_refused() -> None:
+    assert wrong_with(CLOCK, {"study": "rate", "ratio": 2, "interval_s": 1}) == []
+    assert wrong_with(CLOCK, {"study": "rate", "ratio": 1.01})[0].startswith("ratio: ")
+    assert wrong_with(CLOCK, {"study": "rate", "interval_s": 0})[0].startswith("interval_s: ")
+
+
 def test_the_command_names_the_study_and_what_was_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
