@@ -17,11 +17,14 @@ constexpr std::string_view kProgram = "oltp-clients";
 constexpr std::string_view kUsage =
     "oltp-clients --socket PATH [--load] [--customers N] [--seed N]\n"
     "             [--terminals N] [--transactions N]\n"
+    "             [--ordered N] [--completed N] [--canceled N]\n"
     "             [--ask SELECT]\n"
     "Terminals of a brokerage in MariaDB: --load makes its data; else runs transactions, checks\n"
-    "the data and prints one line of JSON. --ask prints the one number of a statement.";
-constexpr std::array<std::string_view, 6> kNames = {"--socket",    "--customers",    "--seed",
-                                                    "--terminals", "--transactions", "--ask"};
+    "the data and prints one line of JSON. What earlier runs on the data have ordered, completed\n"
+    "and canceled is given for the check. --ask prints the one number of a statement.";
+constexpr std::array<std::string_view, 9> kNames = {"--socket",    "--customers",    "--seed",
+                                                    "--terminals", "--transactions", "--ordered",
+                                                    "--completed", "--canceled",     "--ask"};
 constexpr std::array<std::string_view, 2> kFlags = {"--load", "--help"};
 
 int print_load(Connection& database, const Scale& scale, std::int64_t seed) {
@@ -33,13 +36,23 @@ int print_load(Connection& database, const Scale& scale, std::int64_t seed) {
     return kVerified;
 }
 
+// What earlier runs on the same data have done.
+Books books_before(const Arguments& arguments) {
+    const auto count = [&](std::string_view name) {
+        return arguments.integer(name, 0, 0, 1'000'000'000'000);
+    };
+    return {count("--ordered"), count("--completed"), count("--canceled")};
+}
+
 int print_run(const std::string& socket, const Scale& scale, const Arguments& arguments) {
     const auto terminals = static_cast<int>(arguments.integer("--terminals", 8, 1, 4096));
     const auto transactions = arguments.integer("--transactions", 10'000, 1, 1'000'000'000);
     const auto seed = static_cast<std::uint64_t>(arguments.integer("--seed", 1, 0, 1LL << 31U));
     auto result = run_terminals(socket, scale, terminals, transactions, seed);
     Connection database(socket, "brokerage");
-    const auto wrong = check(database, scale, result.books);
+    auto books = books_before(arguments);
+    books += result.books;
+    const auto wrong = check(database, scale, books);
     JsonObject line;
     line.text("program", kProgram).boolean("verified", wrong.empty());
     if (!wrong.empty()) {
@@ -48,6 +61,9 @@ int print_run(const std::string& socket, const Scale& scale, const Arguments& ar
         line.number("duration_s", result.duration_s)
             .integer("requests", result.latencies_s.size())
             .integer("retries", result.retries)
+            .integer("ordered", books.ordered)
+            .integer("completed", books.completed)
+            .integer("canceled", books.canceled)
             .number("latency_p95_s", percentile(result.latencies_s, 95));
         for (const auto& share : kMix) {
             line.integer(share.name, result.done[share.kind]);

@@ -33,6 +33,9 @@ class HbaseParameters(YcsbParameters, frozen=True, kw_only=True):
     """Parameters of YCSB, and of the HBase server."""
 
     reads: _Reads = 0.7
+    settle: Annotated[
+        int, whole("requests before those that are measured, which are a window then", 0, 10**10)
+    ] = 0
     heap_bytes: Annotated[int, size("of the server's Java heap", 256 * _MIB, 2**45)] = 1024 * _MIB
 
 

@@ -23,6 +23,10 @@ class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
 
     terminals: Annotated[int, whole("concurrent sessions", 1, 4096)] = 8
     transactions: Annotated[int, whole("of all terminals together", 1, 10**9)] = 10_000
+    settle: Annotated[
+        int,
+        whole("transactions before those that are measured, which are a window then", 0, 10**9),
+    ] = 0
     buffer_bytes: Annotated[
         int, size("of InnoDB's buffer pool; smaller than the data, it makes reads", 8 * _MIB, 2**45)
     ] = 16 * _MIB

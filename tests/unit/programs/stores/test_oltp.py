@@ -43,6 +43,13 @@ def test_a_brokerage_keeps_its_books(tmp_path: Path) -> None:
     assert_timed(metrics, done)
 
 
+def test_what_settles_is_in_the_books_and_not_in_the_figures(tmp_path: Path) -> None:
+    usable(OLTP)
+    done = run(OLTP, {**SMALL, "transactions": 200, "settle": 100}, tmp_path)
+    metrics = {sample.metric: sample.value for sample in OLTP.parse(done.stdout)}
+    assert metrics["requests"] == sum(metrics[name] for name in MIX) == 200
+
+
 def test_money_that_nobody_moved_is_found(tmp_path: Path) -> None:
     usable(OLTP)
     client = command_of(OLTP, SMALL).files[0]

@@ -34,16 +34,20 @@ def arguments(parser: ArgumentParser) -> None:
     """Declare the options of this program."""
     ycsb.arguments(parser)
     parser.add_argument("--heap-bytes", type=int, required=True)
+    parser.add_argument("--settle", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Start, load, run, and count the records. Errors: FailedError, WrongError."""
+    """Start, load, settle, run, and count the records. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     ycsb.unpack(given.jars, place)
     server = _start(given, place)
     try:
         _ask(place, "create")
         ycsb.phase("load", given, place, database=_BINDING, properties={})
+        if given.settle:
+            before_it = Namespace(**{**vars(given), "requests": given.settle})
+            ycsb.phase("t", before_it, place, database=_BINDING, properties={})
         setup_s = time.perf_counter() - clock
         before, asked = account(server), of_ended()
         report = ycsb.phase("t", given, place, database=_BINDING, properties={})

@@ -17,20 +17,26 @@ PROGRAM = "oltp"
 def arguments(parser: ArgumentParser) -> None:
     """Declare the options of this program."""
     parser.add_argument("--client", required=True)
-    for name in ("customers", "terminals", "transactions", "buffer-bytes", "seed"):
+    for name in ("customers", "terminals", "transactions", "settle", "buffer-bytes", "seed"):
         parser.add_argument(f"--{name}", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Load, run, and check. Errors: FailedError, WrongError."""
+    """Load, settle, run, and check. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     server = mariadb.start(place, buffer_bytes=given.buffer_bytes, connections=given.terminals)
-    common = ["--customers", str(given.customers), "--seed", str(given.seed)]
-    loaded = ask(place, server, [given.client, *common, "--load"])
+    common = [given.client, "--customers", str(given.customers)]
+    terminals = [*common, "--terminals", str(given.terminals)]
+    own = ["--seed", str(given.seed)]
+    loaded = ask(place, server, [*common, *own, "--load"])
+    books: list[str] = []
+    if given.settle:
+        other = ["--seed", str(given.seed - 1), "--transactions", str(given.settle)]
+        books = _books(ask(place, server, [*terminals, *other]))
     setup_s = time.perf_counter() - clock
     before = mariadb.account(server)
-    counts = ["--terminals", str(given.terminals), "--transactions", str(given.transactions)]
-    done = ask(place, server, [given.client, *common, *counts])
+    counts = ["--transactions", str(given.transactions)]
+    done = ask(place, server, [*terminals, *own, *counts, *books])
     used = mariadb.account(server).since(before)
     return Figures(
         duration_s=done.pop("duration_s"),
@@ -41,6 +47,12 @@ def run(given: Namespace, place: Workplace) -> Figures:
         cpu=used.cpu,
         others={**done, "data_hash": loaded["data_hash"]},
     )
+
+
+def _books(done: dict[str, Any]) -> list[str]:
+    """Options that tell a client what the ones before have ordered, completed and canceled."""
+    kinds = ("ordered", "completed", "canceled")
+    return [word for kind in kinds for word in (f"--{kind}", str(done[kind]))]
 
 
 def ask(place: Workplace, server: Child, command: list[str]) -> dict[str, Any]:

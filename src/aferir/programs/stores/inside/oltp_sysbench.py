@@ -16,12 +16,12 @@ PROGRAM = "oltp-sysbench"
 def arguments(parser: ArgumentParser) -> None:
     """Declare the options of this program."""
     parser.add_argument("--client", required=True)
-    for name in ("tables", "rows", "terminals", "transactions", "buffer-bytes", "seed"):
+    for name in ("tables", "rows", "terminals", "transactions", "settle", "buffer-bytes", "seed"):
         parser.add_argument(f"--{name}", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Prepare, run, and check. Errors: FailedError, WrongError."""
+    """Prepare, settle, run, and check. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     server = mariadb.start(place, buffer_bytes=given.buffer_bytes, connections=given.terminals)
     place.run([*_asking(given), "CREATE DATABASE sbtest"])
@@ -31,9 +31,12 @@ def run(given: Namespace, place: Workplace) -> Figures:
         *(f"--table-size={given.rows}", f"--rand-seed={given.seed}"),
     ]
     place.run([*base, "prepare"])
+    limits = [f"--threads={given.terminals}", "--time=0"]
+    if given.settle:
+        place.run([*base, *limits, f"--events={given.settle}", "run"])
+    limits.append(f"--events={given.transactions}")
     setup_s = time.perf_counter() - clock
     before = mariadb.account(server)
-    limits = [f"--threads={given.terminals}", f"--events={given.transactions}", "--time=0"]
     try:
         said = place.run([*base, *limits, "run"])
     except FailedError:
