@@ -73,7 +73,7 @@ MEMORY = Feature(
 )
 DISK = Feature(
     name="disk of its own",
-    without={"disk": None, "disk_rate": None, "disk_operations": None},
+    without={"disk": None, "disk_rate": None, "disk_operations": None, "disk_seek": None},
     remedy="put its files on the host's disk (leave out `disk` and its limits)",
     gives_up="a bound of the space and the rate that it takes from others",
 )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from aferir.linux import limited_disk
 from aferir.model.checking import Wrong
-from aferir.model.parameters import size, text, whole
+from aferir.model.parameters import duration, size, text, whole
 from aferir.model.plan import (
     SCRATCH,
     CpuQuota,
@@ -80,13 +80,30 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    disk_seek: (
+        Annotated[
+            float,
+            duration(
+                "time of each request to that disk that does not begin where the one before has "
+                "ended, one request at a time; a rotating one takes some 8 ms",
+                *(1e-4, 1.0),
+                bare=False,
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
 
     def conflicts(self) -> tuple[Wrong, ...]:
         """Report limits without a disk."""
         if self.disk_bytes is not None:
             return ()
         said, remedy = "is of a disk of its own", 'add its size: `disk = "2 GiB"`'
-        limits = (("disk_rate", self.disk_bps), ("disk_operations", self.disk_operations))
+        limits = (
+            ("disk_rate", self.disk_bps),
+            ("disk_operations", self.disk_operations),
+            ("disk_seek", self.disk_seek),
+        )
         return tuple(Wrong(key, said, remedy) for key, limit in limits if limit is not None)
 
 
@@ -117,7 +134,9 @@ def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
     if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
         yield None
         return
-    limits = limited_disk.Limits(spec.disk_bps or 0, spec.disk_operations or 0)
+    limits = limited_disk.Limits(
+        spec.disk_bps or 0, spec.disk_operations or 0, spec.disk_seek or 0.0
+    )
     disk = limited_disk.mounted(spec.disk_bytes, limits)
     try:
         yield disk

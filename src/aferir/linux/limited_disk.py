@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.errors import AferirError, MissingError
-from aferir.linux import cgroup, journal, process, undo, wait
+from aferir.linux import cgroup, journal, process, seeking_disk, undo, wait
 from aferir.linux.journal import Entry
 
 KIND = "loop"
@@ -28,14 +28,16 @@ _WAIT_S = 10.0
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Most that a device reads, and most that it writes, in a second; 0: no limit."""
+    """Most that a device reads, and writes, in a second, and its seeks; 0: no limit."""
 
     bytes_per_s: int = 0
     operations_per_s: int = 0
     """Requests of any size: a rotating disk serves as many as it can seek, some 100."""
+    seek_s: float = 0.0
+    """Time of a request that does not begin where the one before has ended: see `seeking_disk`."""
 
     def __bool__(self) -> bool:
-        """True if anything is limited."""
+        """True if control groups limit anything."""
         return bool(self.bytes_per_s or self.operations_per_s)
 
 
@@ -105,8 +107,7 @@ def make(size_bytes: int, limits: Limits = NO_LIMITS) -> tuple[Entry, Path]:
     try:
         with file_of(entry).open("xb") as stream:
             os.posix_fallocate(stream.fileno(), 0, size_bytes)
-        command = ["losetup", "--find", "--show", "--direct-io=on", str(file_of(entry))]
-        device = Path(process.run(command).stdout.strip())
+        device = _attach(entry, limits.seek_s)
         if limits and root is not None:
             limit(root, device, limits)
     except BaseException as error:
@@ -118,6 +119,14 @@ def make(size_bytes: int, limits: Limits = NO_LIMITS) -> tuple[Entry, Path]:
             ) from None
         raise
     return entry, device
+
+
+def _attach(entry: Entry, seek_s: float) -> Path:
+    """Attach the entry's file, which may seek, to a new loop device."""
+    file = file_of(entry)
+    backing = seeking_disk.serve(entry, file, seek_s) if seek_s else file
+    command = ["losetup", "--find", "--show", "--direct-io=on", str(backing)]
+    return Path(process.run(command).stdout.strip())
 
 
 def mount(entry: Entry, device: Path) -> Path:
@@ -172,11 +181,13 @@ def give_back(entry: Entry) -> None:
     Errors: OSError where something is in use.
     """
     have = cgroup.layout()
+    seeking_disk.hurry(file_of(entry))
     for device in _devices(file_of(entry)):  # before what is still to be written back
         _lift(have, device)
     undo.remove_tree(mount_of(entry))
     if not wait.until(lambda: _is_detached(have, file_of(entry)), wait.after(_WAIT_S)):
         raise OSError(f"{file_of(entry)} stays attached to a loop device")
+    seeking_disk.give_back(entry, file_of(entry))
     file_of(entry).unlink(missing_ok=True)
     journal.erase(entry)
 
@@ -201,7 +212,10 @@ def _lift(have: cgroup.Layout, device: Path) -> None:
 
 
 def _devices(file: Path) -> list[Path]:
+    """Loop devices on the file itself, or on what `seeking_disk` shows of it."""
     if not file.exists():
         return []
-    command = ["losetup", "--noheadings", "--output", "NAME", "--associated", str(file)]
-    return [Path(line.strip()) for line in process.run(command).stdout.split()]
+    backing = {str(file.resolve()), str(seeking_disk.shown(file.resolve()))}
+    command = ["losetup", "--noheadings", "--list", "--output", "NAME,BACK-FILE"]
+    lines = (line.split(maxsplit=1) for line in process.run(command).stdout.splitlines())
+    return [Path(found[0]) for found in lines if len(found) == 2 and found[1].strip() in backing]

@@ -56,6 +56,7 @@ def test_a_server_that_cannot_be_is_refused(table: dict[str, object], said: str)
     [
         ({"disk_rate": "1 MB"}, "disk_rate"),
         ({"disk_operations": 100}, "disk_operations"),
+        ({"disk_seek": "8 ms"}, "disk_seek"),
         ({"disk": "1 MiB"}, "disk"),
         ({"disk": "1 GiB", "kind": "vm"}, "disk"),
     ],

@@ -142,7 +142,7 @@ def _slow_over_fast(idle: float) -> Finder:
 
 def _is_slow(cell: CellResult) -> bool:
     """True if the environment has a disk with a limit of its own."""
-    return bool({"disk_bps", "disk_operations"} & cell.specification.keys())
+    return bool({"disk_bps", "disk_operations", "disk_seek"} & cell.specification.keys())
 
 
 def _system_share(*, limited: bool) -> Finder:

@@ -1,0 +1,94 @@
+"""A file that takes as long as a rotating disk where a request is not behind the one before.
+
+nbdkit serves the file with one head (`seeking_plugin`), and nbdfuse, which is of libnbd, shows what
+it serves as a file again, for a loop device. FUSE keeps no page cache of it (direct I/O). So
+neither a module of the kernel nor a device mapper is needed, which many kernels lack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import process, seeking_plugin, undo, wait
+from aferir.linux.journal import Entry
+
+_PROGRAMS = ("nbdkit", "nbdfuse")
+_START_S = 60.0
+_DETACHED = 'log=$1; shift; setsid "$@" > "$log" 2>&1 < /dev/null &'
+
+
+def shown(file: Path) -> Path:
+    """Path of the file as nbdfuse shows it."""
+    return _mount(file) / "disk"
+
+
+def serve(entry: Entry, file: Path, seek_s: float) -> Path:
+    """Serve the file with seeks of that many seconds until `give_back`; returns `shown(file)`.
+
+    Errors: MissingError without nbdkit or nbdfuse, ProgramError where they do not start.
+    """
+    if any(shutil.which(name) is None for name in _PROGRAMS):
+        raise MissingError(
+            "a disk that seeks takes nbdkit with Python, and nbdfuse",
+            remedy="apt-get install nbdkit nbdkit-plugin-python libnbd-bin",
+        )
+    _mount(file).mkdir(parents=True)
+    log = file.with_suffix(".log")
+    plugin = Path(seeking_plugin.__file__)
+    server = ("nbdkit", "-s", "--exit-with-parent", "python", str(plugin))
+    process.run(
+        ["sh", "-c", _DETACHED, "sh", str(log), "nbdfuse", str(shown(file)), "--command", *server],
+        environment={
+            undo.MARK: entry.id,
+            seeking_plugin.FILE: str(file),
+            seeking_plugin.SEEK: str(seek_s),
+            seeking_plugin.OVER: str(_over(file)),
+        },
+        timeout_s=_START_S,
+    )
+    # Unlike Path's, this says of what is mounted no more that it is not there.
+    is_shown = partial(os.path.exists, shown(file))
+    wait.until(lambda: is_shown() or not _runs(entry), wait.after(_START_S))
+    if not is_shown():
+        last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+        raise ProgramError(f"nbdfuse did not start: {' '.join(last) or 'it said nothing'}")
+    return shown(file)
+
+
+def hurry(file: Path) -> None:
+    """End all seeks, for what is written back when nobody measures any more."""
+    if _folder(file).exists():
+        _over(file).touch()
+
+
+def give_back(entry: Entry, file: Path) -> None:
+    """End the server of the file, if there is one. Errors: OSError where it stays mounted."""
+    if not _folder(file).exists():
+        return
+    undo.remove_tree(_folder(file))
+    undo.kill_marked(entry.id)
+    for path in (_over(file), file.with_suffix(".log")):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _runs(entry: Entry) -> bool:
+    return bool(undo.processes(lambda _, variables: variables.get(undo.MARK) == entry.id))
+
+
+def _folder(file: Path) -> Path:
+    return file.with_suffix(".seeks")
+
+
+def _mount(file: Path) -> Path:
+    """Where nbdfuse mounts; in a folder of ours, as a mount whose server is dead is no folder."""
+    return _folder(file) / "mount"
+
+
+def _over(file: Path) -> Path:
+    return file.with_suffix(".over")

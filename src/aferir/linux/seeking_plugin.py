@@ -1,0 +1,60 @@
+"""Plugin of nbdkit: a file as a disk with one head, which seeks where a request is elsewhere.
+
+nbdkit runs this file in a Python of its own (nbdkit-python-plugin(3)), so it imports nothing of
+aferir. Without a `thread_model`, nbdkit hands such a plugin one request at a time, so seeks follow
+one another. The environment names the file and the seconds of a seek, and a second file that ends
+all seeks once it is there: what nobody measures any more is written back at full speed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+API_VERSION = 2
+FILE, SEEK, OVER = "AFERIR_DISK_FILE", "AFERIR_DISK_SEEK_S", "AFERIR_DISK_OVER"
+
+
+class Disk:
+    """An open file, and where its head is."""
+
+    def __init__(self, path: str, seek_s: float, over: str) -> None:
+        self.descriptor = os.open(path, os.O_RDWR)
+        self.size = os.fstat(self.descriptor).st_size
+        self._seek_s = seek_s
+        self._over = over
+        self._head = 0
+
+    def reach(self, offset: int, length: int) -> float:
+        """Leave the head behind the request; returns the seconds that it seeks before."""
+        there = offset == self._head
+        self._head = offset + length
+        # No Path, which each request would have to make.
+        return 0.0 if there or os.path.exists(self._over) else self._seek_s  # noqa: PTH110
+
+
+def open(_readonly: bool) -> Disk:
+    """Open the disk that the environment names."""
+    return Disk(os.environ[FILE], float(os.environ[SEEK]), os.environ[OVER])
+
+
+def get_size(disk: Disk) -> int:
+    """Size of the disk in bytes."""
+    return disk.size
+
+
+def pread(disk: Disk, buffer: bytearray, offset: int, _flags: int) -> None:
+    """Read into the buffer."""
+    time.sleep(disk.reach(offset, len(buffer)))
+    os.preadv(disk.descriptor, [buffer], offset)
+
+
+def pwrite(disk: Disk, buffer: bytes, offset: int, _flags: int) -> None:
+    """Write the buffer."""
+    time.sleep(disk.reach(offset, len(buffer)))
+    os.pwrite(disk.descriptor, buffer, offset)
+
+
+def flush(disk: Disk, _flags: int) -> None:
+    """Write to the host's disk what its page cache has."""
+    os.fdatasync(disk.descriptor)
