@@ -16,6 +16,9 @@ Placement = Literal["spread", "packed", "reserve", "free"]
 Boot = Literal["diskless", "disk"]
 """Ways of booting workers: diskless ones hold all they write in RAM, and start afresh each time."""
 
+Interface = Literal["virtio", "e1000", "rtl8139"]
+"""Devices that the network interface of a guest can be."""
+
 FRONT = "front"
 MOST_NODES = 250
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
@@ -36,6 +39,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     slurm: bool = False
     placement: Placement = "spread"
     """Way of assigning the host's CPUs to nodes: see `placing`."""
+    network_device: Interface | None = None
+    """Network device of guests, which then have the distribution's whole kernel, the one with all
+    drivers; None: virtio under the image's own kernel.
+    """
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,8 +22,9 @@ from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import command_line, kvm, monitor, vm
 from aferir.environments.qemu import spec as guest_spec
+from aferir.environments.qemu.hardware import Hardware
 from aferir.errors import AferirError, ProgramError
-from aferir.image import initramfs, userland
+from aferir.image import initramfs, kernels, userland
 from aferir.image.userland import Image, Metadata
 from aferir.linux import journal, process, undo, wait
 from aferir.machine import packages
@@ -193,15 +194,18 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
     description = place.description
     folder = vm.folder_of(entry)
     memory = -(-description.memory_bytes // 2**20)
+    hardware = Hardware(network_device=description.network_device or "none")
+    kernel, archive = _kernel(place.image, folder, hardware)
     base = command_line.command(
         name=vm.name_of(entry),
         folder=folder,
-        kernel=place.image / "vmlinuz",
-        archive=place.image / "initramfs.img",
+        kernel=kernel,
+        archive=archive,
         cpus=description.cpus,
         memory_bytes=description.memory_bytes,
         accelerator=_accelerator(place.image),
         tap=(node.name, mac(number_of(node))),
+        hardware=hardware,
     )
     shares = [
         word
@@ -218,6 +222,20 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
         *shares,
         *("-daemonize", "-pidfile", str(folder / "pid"), "-D", str(folder / "qemu.log")),
     ]
+
+
+def _kernel(image: Path, folder: Path, hardware: Hardware) -> tuple[Path, Path]:
+    """Kernel and initramfs of a node: the image's own, or the whole kernel with its drivers.
+
+    The initramfs of the latter is written to the node's folder. Errors: MissingError.
+    """
+    own = image / "initramfs.img"
+    if not hardware.wants_whole_kernel():
+        return image / "vmlinuz", own
+    found = kernels.whole(userland.silent, (*kernels.DRIVERS, *_MODULES))
+    archive = folder / own.name
+    archive.write_bytes(kernels.archive(found, own.read_bytes()))
+    return found.program, archive
 
 
 def _accelerator(folder: Path) -> command_line.Accelerator:

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from aferir.cluster import configuration, files, manager, workshop
 from aferir.cluster.containers import ContainerNodes
-from aferir.cluster.description import Description, NodeKind, Placement, State
+from aferir.cluster.description import Description, Interface, NodeKind, Placement, State
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import attach, container
@@ -85,6 +85,18 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         | None
     ) = None
 
+    network_device: (
+        Annotated[
+            Interface,
+            told(
+                "what the network interface of guests is; they have the distribution's whole "
+                "kernel then",
+                unset="virtio, under the image's own kernel",
+            ),
+        ]
+        | None
+    ) = None
+
     def machines(self) -> int:
         """Number of nodes."""
         return self.nodes
@@ -94,10 +106,13 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Check that a release is only set for containers."""
-        if self.suite is not None and manager.of_kind(self.node_kind).own_kernel:
+        """Check that a release is only set for containers, and a network device for guests."""
+        guests = manager.of_kind(self.node_kind).own_kernel
+        if self.suite is not None and guests:
             said = "guests have the host's release"
             return (Wrong("suite", said, "remove it, or `node_kind`"),)
+        if self.network_device is not None and not guests:
+            return (Wrong("network_device", "containers have none", 'add `node_kind = "vm"`'),)
         return ()
 
 
@@ -133,6 +148,7 @@ class Cluster:
             cpus=spec.cpus,
             memory_bytes=spec.memory_bytes,
             placement=spec.placement,
+            network_device=spec.network_device,
         )
         manager.require(description)
         base = userland.ensure(self._progress, manager.packages(description), spec.suite or "")

@@ -114,8 +114,13 @@ def create_from(
 def require(description: Description, *, built: bool = False) -> None:
     """Errors: MissingError if this machine lacks something for such a cluster.
 
-    With `built`, a userland exists already.
+    With `built`, a userland exists already. UsageError for a network device of nodes without one.
     """
+    if description.network_device is not None and not backend(description).own_kernel:
+        raise UsageError(
+            f"nodes of the kind {description.kind} have no network device of their own",
+            remedy='kind = "vm", or remove `network_device`',
+        )
     findings = [*files.check(), *backend(description).check()]
     for finding in findings if built else findings + userland.check(packages(description)):
         if finding.status == "missing":

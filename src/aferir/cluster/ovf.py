@@ -73,9 +73,9 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def properties(description: Description) -> dict[str, str]:
-    """A cluster's description as names and texts."""
+    """A cluster's description as names and texts, without what is not set."""
     found: dict[str, object] = msgspec.to_builtins(description)
-    return {key: str(value).lower() for key, value in found.items()}
+    return {key: str(value).lower() for key, value in found.items() if value is not None}
 
 
 def description(package: Package, name: str, kind: NodeKind | None) -> Description:
@@ -96,6 +96,7 @@ def description(package: Package, name: str, kind: NodeKind | None) -> Descripti
     found = inferred | dict(package.properties) | ({"name": name} if name else {})
     if kind is not None:
         found["kind"] = kind
+        found.pop("network_device", None)  # containers have none, and other guests any
     try:
         return check(msgspec.convert(found, Description, strict=False))
     except msgspec.ValidationError as error:

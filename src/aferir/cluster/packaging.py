@@ -182,7 +182,7 @@ def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> 
         manager.require(asked, built=True)
     except MissingError as error:
         progress(f"{error.message}: it is loaded as containers")
-        return msgspec.structs.replace(asked, kind="container")
+        return msgspec.structs.replace(asked, kind="container", network_device=None)
     return asked
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.cluster import configuration, slurm, storing
+from aferir.cluster import configuration, manager, slurm, storing
 from aferir.cluster import description as d
 from aferir.cluster.description import Description
 from aferir.errors import UsageError
@@ -25,11 +25,17 @@ def test_a_name_that_is_no_host_and_no_folder_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"nodes": 0}, {"nodes": 251}, {"cpus": 0}, {"memory_bytes": 2**20}]
+    "wrong",
+    [{"nodes": 0}, {"nodes": 251}, {"cpus": 0}, {"memory_bytes": 2**20}],
 )
 def test_a_cluster_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError):
         d.check(msgspec.structs.replace(LAB, **wrong))
+
+
+def test_containers_have_no_network_device() -> None:
+    with pytest.raises(UsageError, match="have no network device"):
+        manager.require(msgspec.structs.replace(LAB, network_device="e1000"))
 
 
 def test_a_cluster_that_can_be_is_left_as_it_is() -> None:

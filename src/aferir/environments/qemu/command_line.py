@@ -66,8 +66,9 @@ def command(
     """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
     Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's hardware
-    address on it. `wires` make interfaces that QEMU's monitor calls wire0, wire1, ...; without
-    either the guest has no network. `tools` is a disk with our userland, beside one with another.
+    address on it; the device there is that of `hardware`, or virtio. `wires` make interfaces that
+    QEMU's monitor calls wire0, wire1, ... `tools` is a disk with our userland, beside one with
+    another.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
@@ -84,8 +85,7 @@ def command(
         *("-device", "virtserialport,nr=2,chardev=bulk,name=aferir.bulk"),
         *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
         *("-mon", "chardev=monitor,mode=control"),
-        *(_network(*tap) if tap is not None else ()),
-        *(_of_qemu(hardware) if hardware.network_device != "none" else ()),
+        *(_network(tap, hardware) if tap is not None else _of_qemu(hardware)),
         *(word for number, wire in enumerate(wires) for word in _wire(number, wire)),
     ]
 
@@ -123,16 +123,19 @@ def overlay_command(base: Path, overlay: Path, form: DiskForm = "raw") -> list[s
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 
 
-def _network(tap: str, hardware_address: str) -> list[str]:
+def _network(tap: tuple[str, str], hardware: Hardware) -> list[str]:
+    interface, hardware_address = tap
     return [
-        *("-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no"),
-        *("-device", f"virtio-net-pci,netdev=net,romfile=,mac={hardware_address}"),
+        *("-netdev", f"tap,id=net,ifname={interface},script=no,downscript=no"),
+        *("-device", f"{hardware.network('net')},mac={hardware_address}"),
     ]
 
 
 def _of_qemu(hardware: Hardware) -> list[str]:
-    """Options of QEMU's user network, in which the host is 10.0.2.2."""
-    return ["-netdev", "user,id=user", "-device", hardware.network()]
+    """Options of QEMU's user network, in which the host is 10.0.2.2; none without a device."""
+    if hardware.network_device == "none":
+        return []
+    return ["-netdev", "user,id=user", "-device", hardware.network("user")]
 
 
 def disk(folder: Path) -> Path:

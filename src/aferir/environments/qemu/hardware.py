@@ -102,9 +102,12 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
         devices = _DISK_DEVICES[self.disk_device]
         return tuple(device.format(bus=self.board.bus) for device in devices)
 
-    def network(self) -> str:
-        """Value of `-device` that connects its interface to the network `user`."""
+    def network(self, netdev: str) -> str:
+        """Value of `-device` that connects its interface, or else one of virtio, to that network.
+
+        The network is named as `-netdev` names it.
+        """
         device = self.network_device
-        name = self.virtio("net", "") if device == "virtio" else device
+        name = self.virtio("net", "") if device in ("none", "virtio") else device
         # Devices on PCI have a memory for firmware, which is not needed and costs time at boot.
-        return f"{name},netdev=user{',romfile=' if self.board.bus == 'pci' else ''}"
+        return f"{name},netdev={netdev}{',romfile=' if self.board.bus == 'pci' else ''}"

@@ -18,6 +18,15 @@ def guest(
     folder: str = "/state/aferir-1",
     **hardware: str,
 ) -> list[str]:
+    return connected(accelerator, None, folder, **hardware)
+
+
+def connected(
+    accelerator: command_line.Accelerator,
+    tap: tuple[str, str] | None,
+    folder: str = "/state/aferir-1",
+    **hardware: str,
+) -> list[str]:
     return command_line.command(
         name="aferir-1",
         folder=Path(folder),
@@ -26,6 +35,7 @@ def guest(
         cpus=3,
         memory_bytes=2**28 + 1,
         accelerator=accelerator,
+        tap=tap,
         hardware=msgspec.convert(hardware, Hardware),
     )
 
@@ -112,6 +122,18 @@ def test_a_device_that_the_board_lacks_is_refused_with_one_that_has_it(
         msgspec.convert({**msgspec.to_builtins(made), "machine": remedy}, GuestSpec).conflicts()
         == ()
     )
+
+
+@pytest.mark.parametrize(
+    ("network_device", "device"),
+    [("none", "virtio-net-pci"), ("virtio", "virtio-net-pci"), ("e1000", "e1000")],
+)
+def test_the_interface_on_a_network_of_the_host_is_the_device_that_was_asked_for(
+    network_device: str, device: str
+) -> None:
+    line = connected("kvm", ("node1", "02:00:0a:4d:00:02"), network_device=network_device)
+    assert f"{device},netdev=net,romfile=,mac=02:00:0a:4d:00:02" in after(line, "-device")
+    assert after(line, "-netdev") == ["tap,id=net,ifname=node1,script=no,downscript=no"]
 
 
 def test_an_archive_is_changed_again_and_again() -> None:
