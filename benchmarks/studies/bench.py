@@ -56,25 +56,25 @@ def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
     """Count the hosts of containers whose agent answers."""
     note(f"reaching {NODES} hosts of containers", 0.0)
     with tempfile.TemporaryDirectory() as folder, own_state():
-        hosts = _write_hosts(Path(folder))
+        hosts = _write_hosts(Path(folder), "node")
         words = ["hosts", "check", str(hosts)]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
     return [_all_or_nothing("hosts.reached", "hosts", NODES, done)]
 
 
 def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
-    """Check one file for a server of 16 processors, and for six hosts like it."""
+    """Check one file for a server of 16 processors, with six hosts like it and a guest on each."""
     note(f"checking {name}", 0.0)
     words = ["run", str(file_of(name)), "--check", "--machine", SERVER]
     with tempfile.TemporaryDirectory() as folder:
-        words += ["--hosts", str(_write_hosts(Path(folder)))]
+        words += ["--hosts", str(_write_hosts(Path(folder), "node", "guest"))]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
     return [_all_or_nothing(f"check.{name}", "files", 1, done)]
 
 
-def _write_hosts(folder: Path) -> Path:
+def _write_hosts(folder: Path, *prefixes: str) -> Path:
     path = folder / "hosts.toml"
-    names = [f"node{number}" for number in range(1, NODES + 1)]
+    names = [f"{prefix}{number}" for prefix in prefixes for number in range(1, NODES + 1)]
     path.write_text("".join(_HOST.format(name=name) for name in names), encoding="utf-8")
     return path
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aferir.model.bench import Figure
 from aferir.model.record import Record
+from aferir.runner.pool import IS_EMULATED
 from aferir.store import Run, list_runs, open_run
 from aferir.store.writer import content_hash
 from benchmarks.studies.steps import file_of
@@ -26,11 +27,11 @@ def finished(runs: Path, name: str) -> Run | None:
 def figures_of(figure: str, run: Run) -> list[Figure]:
     """Count the cells without a figure, and the repetitions; a note counts the cells left out.
 
-    A cell that the machine cannot run is left out before the run starts, with its remedy: that is
-    no failure of the study.
+    A cell that the machine cannot run is left out before the run starts, with its remedy, and one
+    that says so (`emulated = "skip"`) where guests are emulated: that is no failure of the study.
     """
     every = {cell.id for cell in run.plan.cells}
-    able = every & run.provenance.commands.keys()
+    able = (every & run.provenance.commands.keys()) - _skipped(run)
     good = [record for record in run.records if record.cell in every and _counts(record)]
     without = sorted(able - {record.cell for record in good})
     spent_s = next((one.spent_s for one in reversed(run.provenance.segments) if one.spent_s), 0.0)
@@ -70,6 +71,20 @@ def incomplete(figure: str, why: str) -> Figure:
         holds=False,
         note=why,
     )
+
+
+def _skipped(run: Run) -> set[str]:
+    """Cells that say that they skip emulation, of environments that were emulated."""
+    emulated = {
+        record.environment
+        for record in run.records
+        if IS_EMULATED.code in {warning.code for warning in record.warnings}
+    }
+    return {
+        cell.id
+        for cell in run.plan.cells
+        if cell.workload.skip_emulated and cell.environment in emulated
+    }
 
 
 def _counts(record: Record) -> bool:

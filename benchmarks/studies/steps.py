@@ -21,6 +21,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "clock-stability",
         "clock-order",
         "clock-rule",
+        "clock-rate",
         "clock-mpi",
         "ocean-noise",
         "clock-ntp",
@@ -35,10 +36,12 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "Oliveira 2022": ("colocation", "colocation-step"),
     "Mello 2010": (
         "cluster-hosts",
+        "cluster-hosts-guests",
         "cluster-real-versus-virtual",
         "cluster-distributions",
         "cluster-concurrency",
         "guest-devices",
+        "guest-networks",
         "cluster-placement",
     ),
     "Akram 2012": ("io-study", "io-reserved", "io-storage", "io-scaling"),
@@ -48,6 +51,8 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is a workload of another short form."""
+_ELSEWHERE = ("cluster-hosts-guests",)
+"""Steps without a short form that cannot run on one machine: they are checked alone."""
 
 
 def full() -> tuple[str, ...]:
@@ -61,8 +66,8 @@ def short() -> tuple[str, ...]:
 
 
 def without_short() -> tuple[str, ...]:
-    """Steps without a short form, as they take minutes, and two of them about an hour."""
-    have = {*_IN_ANOTHER, *(name.removesuffix(SUFFIX) for name in short())}
+    """Steps that run here and have no short form: they take minutes, and two about an hour."""
+    have = {*_IN_ANOTHER, *_ELSEWHERE, *(name.removesuffix(SUFFIX) for name in short())}
     return tuple(name for name in full() if name not in have)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from aferir.config import parse
@@ -12,7 +13,8 @@ from aferir.model.plan import HostLimits
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Failure, Record, Sample
 from aferir.registry import all_programs, kinds
-from aferir.store import create_run
+from aferir.runner.pool import IS_EMULATED
+from aferir.store import create_run, open_run
 from benchmarks.studies.outcome import figures_of, finished
 from benchmarks.studies.steps import STEPS, SUFFIX, file_of, full, short, without_short
 from tests.checkout import ROOT
@@ -51,6 +53,19 @@ def test_a_cell_that_failed_is_counted_and_one_left_out_is_not(tmp_path: Path) -
     assert (missing.value, missing.n, missing.holds) == (1.0, 2, False)
     assert missing.note == "native/load/viewers=20: too slow; 1 cells left out"
     assert (repetitions.value, repetitions.note) == (1.0, "7 s")
+
+
+def test_a_cell_that_skips_emulated_guests_is_left_out_where_they_are(tmp_path: Path) -> None:
+    limits = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
+    content = file_of("clock-ecp").read_bytes()
+    plan = parse(content, limits, all_programs(), kinds())
+    commands: dict[str, tuple[str, ...]] = {cell.id: ("true",) for cell in plan.cells}
+    guest = record("vm/pinned")
+    with create_run(tmp_path, plan, content, Provenance(version="0", commands=commands)) as writer:
+        writer.append(msgspec.structs.replace(guest, environment="vm", warnings=(IS_EMULATED,)))
+        writer.finish()
+        missing, _ = figures_of("full.clock-ecp", open_run(writer.folder))
+    assert missing.n == len(plan.cells) - 2, "all but vm/migrated and vm/handed-over"
 
 
 def write(runs: Path, *, content: bytes) -> Path:

@@ -25,6 +25,7 @@ def table(name: str, run: Evaluation, *, processors: int = 2) -> dict[str, Besid
 def test_every_file_is_declared_once_and_every_row_is_read() -> None:
     files = {path.stem: path for path in REFERENCE.glob("*.csv")}
     assert sorted(one.name for one in TABLES) == sorted(files)
+    assert {*made.RUNS} == {*files}, "each has a made-up run below"
     for one in KNOWN:
         lines = files[one.table.name].read_text(encoding="utf-8").splitlines()[1:]
         assert len(one.rows) >= len(lines)
