@@ -25,6 +25,7 @@ from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu.hardware import Hardware
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs, kernels, userland
+from aferir.image.progress import silent
 from aferir.image.userland import Image, Metadata
 from aferir.linux import journal, process, undo, wait
 from aferir.machine import packages
@@ -232,7 +233,7 @@ def _kernel(image: Path, folder: Path, hardware: Hardware) -> tuple[Path, Path]:
     own = image / "initramfs.img"
     if not hardware.wants_whole_kernel():
         return image / "vmlinuz", own
-    found = kernels.whole(userland.silent, (*kernels.DRIVERS, *_MODULES))
+    found = kernels.whole(silent, (*kernels.DRIVERS, *_MODULES))
     archive = folder / own.name
     archive.write_bytes(kernels.archive(found, own.read_bytes()))
     return found.program, archive
