@@ -23,6 +23,12 @@ _THROTTLED = (
     "BandwidthLimitExceeded",
 )
 """Parts of error codes for throttling: EC2 answers them with 503, others with 429."""
+_NOT_YET = (
+    HTTPStatus.REQUEST_TIMEOUT,  # the request did not arrive whole (RFC 9110, 15.5.9)
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+"""Statuses of requests that were not carried out, and may be repeated."""
 _NO_ROOM = ("Insufficient", "LimitExceeded", "QuotaExceeded", "Unsupported")
 """Parts of error codes of refusals that have a server error's status; a retry does not help."""
 _LONGEST_RETRY_S = 300.0
@@ -60,9 +66,7 @@ def judged(
     remedy: str = "",
 ) -> CloudError:
     """The error for a response's HTTP status and error code; `status` None: no response."""
-    throttled = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_ENTITY_TOO_LARGE) or (
-        any(part in code for part in _THROTTLED)
-    )
+    throttled = status in _NOT_YET or any(part in code for part in _THROTTLED)
     refused = not throttled and any(part in code for part in _NO_ROOM)
     fault = status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return CloudError(

@@ -158,7 +158,7 @@ def read(text: bytes) -> Package:
     if root.tag != _o("Envelope"):
         raise UsageError(
             f"the package's descriptor is no OVF 1 envelope, but `{root.tag}`",
-            remedy="convert an older one with VMware's ovftool: ovftool OLD.ovf NEW.ova",
+            remedy="export it as OVF 1.0, or convert it: ovftool OTHER.ovf NEW.ova",
         )
     try:
         return _package(root)

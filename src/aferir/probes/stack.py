@@ -26,10 +26,14 @@ _OVER_OTHERS = re.compile(
     r"lo|(?:bond|team|br|bridge|docker|virbr|vmbr|fwbr|fwln|fwpr|cni|cbr|cni-podman|podman|lxcbr|"
     r"lxdbr|incusbr|kube|cilium|flannel|weave|antrea|ovs|vlan|vxlan|geneve|gre|gretap|erspan|sit|"
     r"ip6tnl|ip6gre|tunl|ip_vti|ip6_vti|ipip|tun|utun|wg|tailscale|nordlynx|proton|ppp|ipsec|xfrm|"
-    r"l2tp|isatap|dummy|ifb|nlmon|teql|hsr|prp|bat|vrf)(?:[-_.\d].*)?|(?:cali|zt|bonding_).*"
+    r"l2tp|isatap|dummy|ifb|nlmon|teql|hsr|prp|bat|vrf|azure|vti|vmnet|nebula|ovpn|nodelocaldns|"
+    r"genev_sys|rmnet_data|p2p-dev)(?:[-_.\d].*)?|(?:cali|zt|bonding_).*"
 )
 """Names of bridges, bonds, VLANs, VPNs and tunnels, and of devices that lead nowhere."""
-_ENDS = re.compile(r"(veth|tap|vnet|macvlan|macvtap|ipvlan|ipvtap|lxc|vif|fwtap|nk).*")
+_ENDS = re.compile(
+    r"(veth|tap|vnet|macvlan|macvtap|ipvlan|ipvl|ipvtap|lxc|vif|fwtap|nk|azv).*"
+    r"|(eni|gke)[0-9a-f]{8,}"
+)
 """Names of ends of a pair or a guest's link, which are leaves only if there is no physical
 device."""
 _PARTITIONED = re.compile(r"(.*?)(p?)(\d+)")
@@ -116,6 +120,7 @@ def _is_over(name: str, names: Collection[str], below: Below) -> bool:
         any(lower in names for lower in below.get(name, ()))
         or _OVER_OTHERS.fullmatch(name)
         or (base != name and base in names)
+        or (name.endswith("mon") and name[:-3] in names)  # a monitor of aircrack-ng(1)
     )
 
 

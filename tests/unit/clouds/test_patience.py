@@ -24,6 +24,7 @@ THROTTLED = judged("c", "Request limit exceeded.", status=503, code="RequestLimi
         (503, "RequestLimitExceeded", True, False),
         (400, "Throttling", True, False),
         (429, "", True, False),
+        (408, "", True, False),
         (500, "InternalError", True, True),
         (504, "", True, True),
         (None, "", True, True),

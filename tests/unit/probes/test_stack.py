@@ -31,6 +31,9 @@ from aferir.probes.stack import (
         ("lo eth0 cali123 cilium_host cilium_net flannel.1 vxlan.calico kube-ipvs0", "eth0"),
         ("lo wlan0 wwan0 usb0 ib0", "wlan0 wwan0 usb0 ib0"),
         ("lo brcm0 ethbr0", "brcm0 ethbr0"),
+        ("lo ens5 eni0a1b2c3d4e5 gke0a1b2c3d azv0a1 azure0 nodelocaldns ipvl0", "ens5"),
+        ("lo wlp2s0 wlp2s0mon p2p-dev-wlp2s0 vmnet8 vti0 nebula1 ovpn-x genev_sys_6081", "wlp2s0"),
+        ("lo eni0 simon salmon", "eni0 simon salmon"),
         # In a container the end of a pair is all that it has.
         ("lo veth0", "veth0"),
         ("lo eth0@if7 tun0", "eth0@if7"),
