@@ -111,7 +111,7 @@ class Attendant {
                 break;
             case Kind::kKill:
                 if (const auto found = running_.find(message.task); found != running_.end()) {
-                    kill_task(found->second.child.pid, found->second.mark);
+                    end_task(found->second.child.pid, found->second.mark);
                 }
                 break;
             case Kind::kPut: {

@@ -12,7 +12,7 @@ namespace aferir::inside {
 enum class Kind : std::uint8_t {
     // From the host.
     kRun = 'R',   // `u32 n`, then n arguments and any number of NAME=VALUE, each ended by a NUL
-    kKill = 'K',  // every process of that task
+    kKill = 'K',  // every process of that task; its first one is asked to end before
     kPut = 'P',   // `u32 mode`, then the path; content follows in kData and ends with kEnd
     kGet = 'G',   // a path
     // From the instance.

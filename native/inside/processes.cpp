@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -102,6 +103,13 @@ bool descends(pid_t pid, pid_t first, const std::map<pid_t, Relations>& all) {
     return false;
 }
 
+/// Whether our child has ended; its number stays its own until it is waited for.
+bool is_gone(pid_t pid) {
+    siginfo_t told{};
+    return waitid(P_PID, static_cast<id_t>(pid), &told, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           told.si_pid == pid;
+}
+
 }  // namespace
 
 std::set<pid_t> of_task(pid_t first, const std::string& mark) {
@@ -113,6 +121,21 @@ std::set<pid_t> of_task(pid_t first, const std::string& mark) {
         }
     }
     return found;
+}
+
+void end_task(pid_t first, const std::string& mark, int grace_ms) {
+    // Those whose parents it takes away by its end, so that nobody could tell whose they were.
+    const std::set<pid_t> known = of_task(first, mark);
+    kill(first, SIGTERM);
+    for (int left_us = grace_ms * 1000; left_us > 0 && !is_gone(first); left_us -= kPauseUs) {
+        usleep(kPauseUs);
+    }
+    for (const pid_t pid : known) {
+        if (pid != first) {
+            kill(pid, SIGKILL);
+        }
+    }
+    kill_task(first, mark);
 }
 
 void kill_task(pid_t first, const std::string& mark) {

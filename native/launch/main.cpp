@@ -1,6 +1,7 @@
 // launch: runs one command once, from its execution to its end, and tells what it took. It is put
 // into an instance, so that neither the way in nor a shell is in the figures.
 #include <span>
+#include <string>
 #include <system_error>
 
 #include "common/program.hpp"
@@ -20,10 +21,11 @@ int main(int count, char** words) {
             aferir::await_reader(stdout);
             return static_cast<int>(aferir::kVerified);
         } catch (const launch::Interrupted& interrupted) {
-            launch::end_descendants();
+            if (!interrupted.stage().empty()) {
+                aferir::print_line(stderr, "launch: `" + interrupted.stage() + "` had not ended");
+            }
             return 128 + interrupted.signal();
         } catch (const std::system_error& error) {
-            launch::end_descendants();
             aferir::print_line(stderr, std::string("launch: ") + error.what());
             return static_cast<int>(aferir::kNoStorage);
         }

@@ -86,6 +86,11 @@ class Course {
 
     std::string go();
 
+    // Ends all that runs, the service in good order, so that nothing writes to its folder any more.
+    void abandon();
+    // What is being done; empty: the program itself runs.
+    [[nodiscard]] const std::string& stage() const { return stage_; }
+
   private:
     bool unpack();
     bool step(std::string_view stage, const std::string& line, int input);
@@ -108,6 +113,7 @@ class Course {
     std::optional<Service> service_;
     double measured_s_ = 0.0;
     bool failed_ = false;
+    std::string stage_;
 };
 
 std::string Course::go() {
@@ -126,6 +132,11 @@ std::string Course::go() {
     return report_.str();
 }
 
+void Course::abandon() {
+    service_.reset();
+    end_descendants();
+}
+
 void Course::fail(std::string_view stage, std::string_view message) {
     if (!failed_) {
         report_.text("stage", stage).text("said", base64(message));
@@ -137,6 +148,7 @@ bool Course::unpack() {
     if (job_.work.empty()) {
         return true;
     }
+    stage_ = "unpack";
     const Step unpacked({"tar", "-xf", job_.work, "-C", folder_}, "", nothing_.get());
     if (unpacked.code() != 0) {
         fail("unpack", unpacked.said());
@@ -148,6 +160,7 @@ bool Course::step(std::string_view stage, const std::string& line, int input) {
     if (line.empty()) {
         return true;
     }
+    stage_ = stage;
     const Step done({"sh", "-c", line}, folder_, input);
     if (done.code() != 0) {
         fail(stage, "exit code " + std::to_string(done.code()) + ": " + done.said());
@@ -159,6 +172,7 @@ bool Course::start_service() {
     if (job_.service.empty()) {
         return true;
     }
+    stage_ = "service";
     const std::string log = place_.path() + "/service";
     service_.emplace(job_, folder_, log);
     const std::string wrong(service_->await());
@@ -170,6 +184,7 @@ bool Course::start_service() {
 
 void Course::stop_service() {
     if (service_.has_value()) {
+        stage_ = "service";
         const rusage usage = service_->stop();
         report_.number("service_user_s", seconds(usage.ru_utime))
             .number("service_system_s", seconds(usage.ru_stime))
@@ -195,6 +210,7 @@ void Course::measure() {
         evict(folder_);
     }
     const File input = open_input();
+    stage_.clear();
     Pipe out = make_pipe();
     Pipe err = make_pipe();
     const File file = job_.output_file.empty()
@@ -257,6 +273,17 @@ void Course::add_reports() {
 
 }  // namespace
 
-std::string run(const Job& job) { return Course(job).go(); }
+std::string run(const Job& job) {
+    Course course(job);
+    try {
+        return course.go();
+    } catch (const Interrupted& interrupted) {
+        course.abandon();
+        throw Interrupted(interrupted.signal(), course.stage());
+    } catch (...) {
+        course.abandon();
+        throw;
+    }
+}
 
 }  // namespace aferir::launch

@@ -17,6 +17,7 @@ namespace aferir::launch {
 namespace {
 
 constexpr double kGraceS = 10.0;
+constexpr double kHurriedS = 1.0;  // whoever interrupts us waits no longer than 2 s
 constexpr std::size_t kLooked = std::size_t{1} << 20U;
 constexpr auto kPause = std::chrono::milliseconds(2);
 
@@ -49,7 +50,7 @@ Service::Service(const Job& job, const std::string& folder, const std::string& l
     running_ = started_.pid > 0;
 }
 
-Service::~Service() { stop(); }
+Service::~Service() { end(kHurriedS); }
 
 bool Service::ended() {
     if (running_ && wait4(started_.pid, nullptr, WNOHANG, &usage_) == started_.pid) {
@@ -88,9 +89,14 @@ std::string_view Service::await() {
 }
 
 rusage Service::stop() {
+    end(kGraceS);
+    return usage_;
+}
+
+void Service::end(double grace_s) {
     if (running_) {
         kill(-started_.pid, SIGTERM);
-        for (const double deadline = now_s() + kGraceS; !ended() && now_s() < deadline;) {
+        for (const double deadline = now_s() + grace_s; !ended() && now_s() < deadline;) {
             std::this_thread::sleep_for(kPause);
         }
         if (running_) {
@@ -99,7 +105,6 @@ rusage Service::stop() {
             running_ = false;
         }
     }
-    return usage_;
 }
 
 }  // namespace aferir::launch

@@ -30,6 +30,7 @@ class Service {
 
   private:
     [[nodiscard]] bool ended();
+    void end(double grace_s);
     [[nodiscard]] bool is_ready() const;
 
     const Job& job_;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace aferir::launch {
@@ -56,7 +57,8 @@ std::vector<pid_t> children() {
 
 }  // namespace
 
-Interrupted::Interrupted(int signal) : std::runtime_error("interrupted"), signal_(signal) {}
+Interrupted::Interrupted(int signal, std::string stage)
+    : std::runtime_error("interrupted"), signal_(signal), stage_(std::move(stage)) {}
 
 Interrupted::~Interrupted() = default;
 

@@ -3,19 +3,23 @@
 #include <sys/types.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace aferir::launch {
 
 /// SIGINT or SIGTERM asked us to end.
 class Interrupted : public std::runtime_error {
   public:
-    explicit Interrupted(int signal);
+    explicit Interrupted(int signal, std::string stage = {});
     ~Interrupted() override;
 
     [[nodiscard]] int signal() const { return signal_; }
+    /// What around the program was being done; empty: nothing, or it is not known.
+    [[nodiscard]] const std::string& stage() const { return stage_; }
 
   private:
     int signal_;
+    std::string stage_;
 };
 
 /// SIGCHLD, SIGINT and SIGTERM come through the handle that this returns, see signalfd(2).

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,6 +85,25 @@ TEST(Processes, WhatDescendsFromATaskAndWhatLeftItsSessionAreOfIt) {
     waitpid(child.pid, &status, 0);
     EXPECT_EQ(WTERMSIG(status), SIGKILL);
     while (!of_task(child.pid, "AFERIR_MARK=left").empty()) {
+        usleep(1000);
+    }
+}
+
+TEST(Processes, ATaskIsAskedToEndBeforeItIsKilled) {
+    const Started child =
+        start({{"sh", "-c", "trap 'echo undone; exit 3' TERM; sleep 100 & echo ready; wait"},
+               {"AFERIR_MARK=asked", std::string("PATH=") + std::getenv("PATH")}});
+    ASSERT_EQ(child.error, 0);
+    fcntl(child.out, F_SETFL, 0);
+    std::array<char, 16> said{};
+    ASSERT_EQ(read(child.out, said.data(), said.size()), 6);
+    end_task(child.pid, "AFERIR_MARK=asked", std::numeric_limits<int>::max() / 1000);
+    int status = 0;
+    waitpid(child.pid, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 3);
+    ASSERT_EQ(read(child.out, said.data(), said.size()), 7);
+    EXPECT_EQ(std::string_view(said.data(), 7), "undone\n");
+    while (!of_task(-1, "AFERIR_MARK=asked").empty()) {
         usleep(1000);
     }
 }

@@ -211,5 +211,28 @@ TEST(Launch, AServiceThatEndsIsNotWaitedForLong) {
     EXPECT_EQ(report.find("duration_s"), std::string::npos) << report;
 }
 
+std::string interrupted_in(std::vector<std::string> words) {
+    try {
+        return "not interrupted: " + report_of(std::move(words));
+    } catch (const Interrupted& interrupted) {
+        return interrupted.stage();
+    }
+}
+
+TEST(Launch, WhatWasBeingDoneIsToldAndItsFolderIsGone) {
+    const Workplace place;
+    const std::string told = place.path() + "/told";
+    const std::string hangs = "pwd > " + told + "; kill -TERM $PPID; exec sleep 1000";
+    EXPECT_EQ(interrupted_in({"--verify", hangs, "--service", "exec sleep 1000", "--", "true"}),
+              "verify");
+    std::string folder;
+    std::getline(std::ifstream(told) >> std::ws, folder);
+    EXPECT_FALSE(folder.empty());
+    EXPECT_FALSE(std::filesystem::exists(folder));
+    EXPECT_EQ(interrupted_in({"--prepare", hangs, "--", "true"}), "prepare");
+    EXPECT_EQ(interrupted_in({"--", "sh", "-c", hangs}), "");
+    EXPECT_EQ(end_descendants(), 0);
+}
+
 }  // namespace
 }  // namespace aferir::launch

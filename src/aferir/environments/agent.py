@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import steady, undo, wait
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import process, steady, undo, wait
 from aferir.linux.process import Completed
 from aferir.linux.running import Running
 
@@ -37,6 +37,9 @@ _VARIABLES = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
 _KILL = """
+kill -TERM "$FIRST"
+left=20
+while [ $left -gt 0 ] && kill -0 "$FIRST"; do sleep 0.1; left=$((left-1)); done
 left=20
 while [ $left -gt 0 ]; do
   found=$(grep -slzxF "$AIM" /proc/[0-9]*/environ) || break
@@ -45,7 +48,9 @@ while [ $left -gt 0 ]; do
 done 2> /dev/null
 true
 """
-"""Script that kills every process whose environment has that line, until none is left."""
+"""Script that asks the process FIRST to end, with 2 s to do so, and then kills every process whose
+environment has the line AIM, until none is left.
+"""
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done
 : > "$3" || exit
@@ -81,11 +86,8 @@ def run(
     status = _ended(socket, pid, timeout_s)
     elapsed = time.perf_counter() - clock
     if status is None:
-        _kill_marked(socket, mark, pid)
-        raise TimeoutExpired(
-            f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
-            remedy="raise the workload's time_limit, or choose a smaller problem",
-        )
+        said = _text(_kill_marked(socket, mark, pid), "err-data")
+        raise process.out_of_time(command, timeout_s, said)
     signal = status.get("signal")
     code = -int(signal) if signal is not None else int(status["exitcode"])
     done = Completed(
@@ -184,17 +186,20 @@ def _status(socket: JsonSocket, pid: int) -> dict[str, Any] | None:
     return dict(status) if status["exited"] else None
 
 
-def _kill_marked(socket: JsonSocket, mark: str, program: int) -> None:
-    """Kill a program and its descendants, and collect its status so that the agent discards it."""
-    aim = {"AIM": f"{undo.MARK}={mark}"}
+def _kill_marked(socket: JsonSocket, mark: str, program: int) -> dict[str, Any]:
+    """Kill a program and its descendants; returns its status, which the agent then discards."""
+    aim = {"AIM": f"{undo.MARK}={mark}", "FIRST": str(program)}
     killer = _start(socket, ["/bin/sh", "-c", _KILL], aim, capture=False)
     deadline_s = wait.after(_ANSWER_S)
+    status: dict[str, Any] | None = None
     for pid in (killer, program):
-        if not wait.until(partial(_status, socket, pid), deadline_s, period_s=_POLL_S[1]):
+        status = wait.until(partial(_status, socket, pid), deadline_s, period_s=_POLL_S[1])
+        if status is None:
             raise ProgramError(
                 "a program in the guest survives SIGKILL",
                 remedy="stop what else runs on this machine; it ends with its guest",
             )
+    return status or {}
 
 
 def _must(socket: JsonSocket, command: Sequence[str]) -> None:

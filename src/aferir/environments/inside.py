@@ -8,6 +8,7 @@ native/inside/frames.hpp: `u32 size | u8 kind | u32 task | payload`, little endi
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import queue
@@ -146,11 +147,8 @@ class Inside:
                     break
                 output[last.kind] += last.payload
         except TimeoutExpired:
-            self._kill(task, answers)
-            raise TimeoutExpired(
-                f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
-                remedy="raise the workload's time_limit, or choose a smaller problem",
-            ) from None
+            said = (output["E"] + self._kill(task, answers)).decode(errors="replace")
+            raise process.out_of_time(command, timeout_s, said) from None
         except BaseException:
             self._kill(task, answers)
             raise
@@ -168,15 +166,16 @@ class Inside:
             duration_ns / 1e9,
         )
 
-    def _kill(self, task: int, answers: queue.SimpleQueue[_Message | None]) -> None:
-        """Kill all processes of a task, and wait until it ends."""
-        try:
+    def _kill(self, task: int, answers: queue.SimpleQueue[_Message | None]) -> bytes:
+        """End all processes of a task; returns what it wrote to its standard error meanwhile."""
+        said = b""
+        with contextlib.suppress(ProgramError, TimeoutExpired):  # then it dies with the instance
             self._send("K", task)
             for message in _until(answers, _KILL_S):
                 if message.kind in "XF":
-                    return
-        except (ProgramError, TimeoutExpired):
-            return  # what does not die so dies with the instance
+                    break
+                said += message.payload if message.kind == "E" else b""
+        return said
 
     def _begun(self) -> tuple[int, queue.SimpleQueue[_Message | None]]:
         task = next(self._numbers)

@@ -35,6 +35,12 @@ that changes its own credentials (prctl(2), PR_SET_PDEATHSIG).
 """
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
+_REST_S = 0.2
+"""Time limit in s for the end of the output of a killed child, which is in its pipes by then: those
+who still hold the pipes are not waited for.
+"""
+_LINE = 200
+"""Longest line in characters of a program's output in an error."""
 _LOOK_S, _LOOK_SHARE = 0.5, 0.02
 """Polling period of a child: the larger of this time in s and this share of its time limit."""
 _LONGEST_STOP_S = 24 * 3600.0
@@ -74,10 +80,12 @@ def run(
     cgroups: Sequence[Path] = (),
     controls: Sequence[tuple[int, int]] = (),
     check: bool = True,
+    shown: Sequence[str] = (),
 ) -> Completed:
     """Run `command` to its end and capture its output.
 
     Only time in which both it and we run counts towards `timeout_s`: see `aferir.linux.running`.
+    `shown` is the command that an expired limit names, where `command` only leads to it.
 
     Errors: MissingError where the program does not exist, TimeoutExpired after `timeout_s`,
     ProgramError (with its last lines of output) on a non-zero exit when `check` is set.
@@ -98,11 +106,10 @@ def run(
     try:
         stdout, stderr, stopped_s = _communicate(child, input_text, timeout_s)
     except subprocess.TimeoutExpired:
+        _kill(child, _GRACE_S)
+        said = _last_errors(child)
         end(child)
-        raise TimeoutExpired(
-            f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
-            remedy="raise the workload's time_limit, or choose a smaller problem",
-        ) from None
+        raise out_of_time(shown or command, timeout_s, said) from None
     except BaseException:
         end(child)
         raise
@@ -113,6 +120,28 @@ def run(
     if check and child.returncode != 0:
         raise ProgramError(f"`{' '.join(command)}` {explain_exit(done)}")
     return done
+
+
+def out_of_time(command: Sequence[str], timeout_s: float | None, said: str = "") -> TimeoutExpired:
+    """Error about a program that was ended after its time limit.
+
+    `said` is its standard error: the last line of it is included.
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()][-1:]
+    last = "".join(c if c.isprintable() else "?" for c in "".join(lines)[:_LINE])
+    return TimeoutExpired(
+        f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
+        f"{'; it said last: ' if last else ''}{last}",
+        remedy="raise the workload's time_limit, or choose a smaller problem",
+    )
+
+
+def _last_errors(child: subprocess.Popen[str]) -> str:
+    """Standard error of a child that has been killed."""
+    try:
+        return child.communicate(timeout=_REST_S)[1]
+    except subprocess.TimeoutExpired as late:
+        return bytes(late.stderr or b"").decode("utf-8", "replace")
 
 
 def _communicate(
@@ -200,15 +229,20 @@ def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
     waited for, since its pid may have been reused.
     """
     if child.poll() is None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            os.killpg(child.pid, number)
-            if _ends_within(child.pid, grace_s):
-                break
-        os.killpg(child.pid, signal.SIGKILL)  # not waited for yet, so the number is still ours
+        _kill(child, grace_s)
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
             stream.close()
     return child.wait()
+
+
+def _kill(child: subprocess.Popen[str], grace_s: float) -> None:
+    """End a child that has not been waited for, so that its number is still ours."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.killpg(child.pid, number)
+        if _ends_within(child.pid, grace_s):
+            break
+    os.killpg(child.pid, signal.SIGKILL)
 
 
 def _ends_within(pid: int, seconds: float) -> bool:
@@ -223,13 +257,21 @@ def _ends_within(pid: int, seconds: float) -> bool:
 def explain_exit(done: Completed) -> str:
     """Sentence about how a child ended, with its last lines of output."""
     how = (
-        f"was ended by {signal.Signals(-done.exit_code).name}"
+        f"was ended by {signal_name(-done.exit_code)}"
         if done.exit_code < 0
         else f"exited with {done.exit_code}"
     )
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()
     lines = (_of_the_program(said) or said)[-3:]
     return f"{how}: {' / '.join(lines)}" if lines else how
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal; one of the real-time signals is counted from SIGRTMIN (signal(7))."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
 
 
 def _of_the_program(lines: Sequence[str]) -> list[str]:

@@ -38,6 +38,7 @@ def test_a_failure_says_how_it_ended_and_its_last_lines() -> None:
         process.run(["sh", "-c", "printf 'zero\\nfirst\\nsecond\\nthird\\n' >&2; exit 3"])
     with pytest.raises(ProgramError, match="SIGKILL"):
         process.run(["sh", "-c", "kill -9 $$"])
+    assert [process.signal_name(n) for n in (34, 36)] == ["SIGRTMIN", "SIGRTMIN+2"]
 
 
 def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
@@ -51,6 +52,13 @@ def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
     assert _explained(said) == "exited with 3: needs 410 MiB, 256 MiB are available"
     assert _explained([*said[1:], said[0]]).endswith("are available")
     assert "MPI_ABORT was invoked" in _explained(banner)
+
+
+def test_an_expired_limit_is_told_with_the_last_line() -> None:
+    line = ["launch", "--", "./bench"]
+    told = process.out_of_time(line, 5.0, "first\n\x1blast \n \n").message
+    assert told == "`launch -- ./bench` was ended after its time limit of 5 s; it said last: ?last"
+    assert process.out_of_time(line, 0.5).message.endswith("its time limit of 0.5 s")
 
 
 def _explained(lines: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.errors import MissingError, ProgramError
 from aferir.linux import process, undo
 from aferir.linux.process import Completed
 
@@ -36,13 +36,15 @@ def run_marked(
     """
     try:
         for _ in range(_TRIES):
-            done = process.run(command_line, timeout_s=timeout_s, controls=controls, check=False)
+            done = process.run(
+                command_line,
+                timeout_s=timeout_s,
+                controls=controls,
+                check=False,
+                shown=command,
+            )
             if not done.stderr.startswith(_NOT_SEALED):
                 break
-    except TimeoutExpired as error:
-        undo.kill_marked(mark)
-        said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
-        raise TimeoutExpired(said, remedy=error.remedy) from None
     except BaseException:
         undo.kill_marked(mark)
         raise

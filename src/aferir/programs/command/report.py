@@ -6,12 +6,12 @@ import base64
 import binascii
 import errno
 import re
-import signal
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from aferir.errors import ProgramError, UnverifiedError
+from aferir.linux.process import signal_name
 from aferir.model.record import Sample, Warning
 from aferir.programs.base import ASIDE
 from aferir.programs.command.figures import FigureSpec, read_figures
@@ -185,7 +185,7 @@ def _not_executed(report: Report, expected: Expected) -> ProgramError:
 
 def _ended_badly(report: Report, expected: Expected, code: int) -> ProgramError:
     said = _said(report.err) or _said(report.out)
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+    how = f"was ended by {signal_name(-code)}" if code < 0 else f"exited with {code}"
     if found := _LIBRARY.search(_text(report.err)):
         library = found[1]
         package = expected.owners.get(library)
