@@ -193,14 +193,16 @@ def test_one_that_does_not_boot_is_an_error_and_leaves_nothing(
     assert leftovers() == []
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["its-kernel", "all-but-its-first-program"])
 def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
-    base: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
 ) -> None:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
     dying = guest.boot(base, Wanted())
-    os.kill(dying.pid, signal.SIGKILL)
+    if not inside:
+        os.kill(dying.pid, signal.SIGKILL)
     with pytest.raises(ProgramError):
-        dying.run(["sleep", "5"])
+        dying.run(["sh", "-c", "kill -KILL -1"] if inside else ["sleep", "5"])
     dying.release()
     dying.release()
     with pytest.raises(ProgramError):

@@ -82,7 +82,7 @@ $libraries/ld-linux-x86-64.so.2 --library-path $libraries:/run/aferir/usr/lib/x8
 while :; do sleep 2147483647 & wait; done
 """
 
-GUEST_INIT = """#!/bin/sh
+_AGENT = """#!/bin/sh
 # First program of a guest: the agent that aferir gives its commands to, and a reaper.
 mkdir -p /dev/shm /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
@@ -90,8 +90,17 @@ mount -t devpts pts /dev/pts
 for port in /dev/vport*p1; do :; done
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
 qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid > /dev/console 2>&1 &
-while :; do sleep 2147483647 & wait; done
 """
+GUEST_INIT = f"""{_AGENT}while :; do sleep 2147483647 & wait; done
+"""
+POWEROFF = "run/busybox"
+"""Path in a guest of the busybox with which `MORTAL_INIT` powers it off."""
+MORTAL_INIT = f"""{_AGENT}agent=$!
+# A guest without its agent cannot be told anything: it ends, which the host notices.
+while kill -0 $agent 2> /dev/null; do wait $agent; done
+/{POWEROFF} poweroff -f
+"""
+"""First program of a guest that ends with its agent, whoever killed that."""
 
 CONTAINER_MARK = "run/aferir-booted"
 """File below the container's root that its first program creates as its first act."""

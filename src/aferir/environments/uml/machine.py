@@ -35,8 +35,10 @@ $b mount -t proc proc /disk/proc
 $b mount -t sysfs sys /disk/sys
 $b mount -t tmpfs -o mode=755 run /disk/run
 {mounts}
+$b cp $b /disk/{poweroff}
+$b cp /guest /disk/run/aferir-guest
 echo {listening} > /disk/dev/console
-exec $b switch_root /disk /sbin/aferir-guest
+exec $b switch_root /disk /run/aferir-guest
 """
 LISTENING = "aferir:listening"
 """Written to the console once data sent to the agent is buffered."""
@@ -106,11 +108,16 @@ def archive(
     """
     mounts = "\n".join(_mount(share, jail) for share in shares)
     start = _START.format(
-        booted=initramfs.BOOTED, modules=" ".join(loaded), mounts=mounts, listening=LISTENING
+        booted=initramfs.BOOTED,
+        modules=" ".join(loaded),
+        mounts=mounts,
+        poweroff=initramfs.POWEROFF,
+        listening=LISTENING,
     )
     files = [initramfs.File(name, 0o755) for name in ("bin", "dev", "disk", "modules")]
     files += [initramfs.File("bin/busybox", 0o755, busybox)]
     files += [initramfs.File("init", 0o755, start.encode())]
+    files += [initramfs.File("guest", 0o755, initramfs.MORTAL_INIT.encode())]
     files += [initramfs.File(f"modules/{m}.ko", 0o644, content) for m, content in loaded.items()]
     return initramfs.cpio(files)
 
