@@ -100,7 +100,8 @@ def _digest(members: Sequence[tuple[Path, str]]) -> str:
     digest = hashlib.sha256()
     for source, target in members:
         found = source.lstat()
-        digest.update(f"{target}\0{found.st_mode}\0{found.st_size}\0{found.st_mtime_ns}\0".encode())
+        digest.update(os.fsencode(target))  # which need not be text
+        digest.update(f"\0{found.st_mode}\0{found.st_size}\0{found.st_mtime_ns}\0".encode())
         if source.is_symlink():
             digest.update(os.fsencode(source.readlink()))
         elif source.is_file():

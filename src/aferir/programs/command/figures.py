@@ -5,6 +5,7 @@ A figure is written as `NAME=KIND:WHERE`, e.g. `requests_rps=regex:([0-9.]+) req
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -176,9 +177,11 @@ def _json(line: str) -> object:
 
 
 def _of_csv(column: str, text: str) -> Iterator[str]:
-    for row in csv.DictReader(io.StringIO(text), skipinitialspace=True):
-        if (value := row.get(column)) is not None:
-            yield value
+    # Lines may end as a progress bar's do; what is no CSV (a field above 128 KiB) has no columns.
+    with contextlib.suppress(csv.Error):
+        for row in csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True):
+            if (value := row.get(column)) is not None:
+                yield value
 
 
 def _excerpt(text: str) -> str:

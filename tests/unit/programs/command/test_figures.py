@@ -73,6 +73,12 @@ def test_a_figure_that_is_missing_several_or_none_is_told(spec: str, text: str, 
     assert error.value.remedy
 
 
+def test_a_table_may_have_any_ends_of_lines_and_a_field_that_is_too_long_is_none() -> None:
+    assert value("x=csv:ops", "name,ops\rread,7\r") == 7.0
+    with pytest.raises(ProgramError, match="not in its output"):
+        value("x=csv:ops", f"{'x' * 200_000}\n1\n")
+
+
 def test_a_file_that_was_not_written_is_named() -> None:
     with pytest.raises(ProgramError, match="file `out"):
         read_figures((read_spec("x=csv@out.csv:ops"),), {"": "", "out.csv": None})

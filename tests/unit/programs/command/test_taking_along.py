@@ -86,6 +86,13 @@ def test_the_archive_changes_with_its_files_alone(cache: Path) -> None:
     assert bundle.archive(["data"]) != first
 
 
+def test_a_file_may_have_a_name_that_is_no_text(cache: Path) -> None:
+    name = os.fsdecode(b"\xff")
+    (cache / name).write_text("x", encoding="ascii")
+    with tarfile.open(bundle.archive([name])) as packed:
+        assert packed.getnames() == [name]
+
+
 def test_archives_that_a_run_may_still_copy_stay_however_many_others_come(cache: Path) -> None:
     made = []
     for number in range(25):
