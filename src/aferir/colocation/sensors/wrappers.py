@@ -29,6 +29,8 @@ _MORE_KEYS = frozenset(
     {"kubernetes", "docker", "@timestamp", "tag", "_p", "logtag", "container_id", "container_name"}
 )
 """Keys that log collectors add."""
+_CURSOR = b'"__CURSOR"'
+"""Field of every entry of `journalctl -o json`."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -37,7 +39,12 @@ class _Docker(msgspec.Struct, frozen=True):
     stream: str
 
 
+class _Journal(msgspec.Struct, frozen=True):
+    MESSAGE: str | list[int]
+
+
 _decode = msgspec.json.Decoder(_Docker).decode
+_decode_journal = msgspec.json.Decoder(_Journal).decode
 _decode_any = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -67,7 +74,7 @@ def unwrapped(line: bytes) -> tuple[bytes, bool]:
     """Log line without the prefix of a log driver, and whether a line of the service ends in it."""
     first = line[:1]
     if first == b"{":
-        return _from_docker(line)
+        return _from_journal(line) if _CURSOR in line else _from_docker(line)
     if (found := _CRI.match(line)) is not None:
         return line[found.end() :], found[1] == b"F"
     found = _SYSLOG.match(line) or _STAMPED.match(line) or _COMPOSE.match(line)
@@ -77,6 +84,15 @@ def unwrapped(line: bytes) -> tuple[bytes, bool]:
 def _may_be_wrapped(lines: Sequence[bytes]) -> bool:
     """Whether the first or the last line is wrapped: all lines of a call come from one writer."""
     return any(unwrapped(line)[0] is not line for line in (*lines[:1], *lines[-1:]))
+
+
+def _from_journal(line: bytes) -> tuple[bytes, bool]:
+    """Message of an entry of `journalctl -o json`; one that is no UTF-8 is a list of its bytes."""
+    try:
+        message = _decode_journal(line).MESSAGE
+        return (message.encode() if isinstance(message, str) else bytes(message)), True
+    except (ValueError, RecursionError):
+        return line, True
 
 
 def _from_docker(line: bytes) -> tuple[bytes, bool]:

@@ -126,6 +126,10 @@ ISTIO = (
 TRAEFIK = (
     '192.0.2.7 - - [21/Jan/2025:08:59:54 +0000] "GET / HTTP/1.1" %s "-" "-" 12 "w@docker" "-" 31ms'
 )
+HAPROXY_CLF = (
+    '192.0.2.7 - - [13/Sep/2018:08:43:45 +0000] "GET /?\\"x HTTP/1.1" %s 93 "" "" 10976 %s '
+    '"https" "web" "s1" %s 0 1 30 %s 1 1 0 0 0 0 0 "" "" "" ""'
+)
 INGRESS = (
     '192.0.2.7 - - [21/Jan/2025:08:59:54 +0100] "GET /b HTTP/2.0" 200 77 "-" "x" 512 0.031 '
     "[shop-web-80] [] %s 0a1b2c"
@@ -147,6 +151,11 @@ INGRESS = (
         ("traefik", TRAEFIK % "200 0", 0.031),
         ("traefik", '{"DownstreamStatus":0,"OriginStatus":0,"Duration":60000000000}', ASIDE),
         ("traefik", '{"DownstreamStatus":502,"Duration":60000000000}', FAILED),
+        # `option httplog clf`, of 1.5 and later.
+        ("haproxy", HAPROXY_CLF % ("200", r"\828", r"\0", "31 ----"), 0.031),
+        ("haproxy", HAPROXY_CLF % ("200", "828", "0", "31 ----"), 0.031),
+        ("haproxy", HAPROXY_CLF % ("503", "828", "0", "31 SC--"), FAILED),
+        ("haproxy", HAPROXY_CLF % ("200", "828", "0", "+31 ----"), ASIDE),
         # The lines of a statement begin with a blank where a service copied the log.
         ("postgresql", "          WHERE x IS NULL;", ASIDE),
         ("postgresql", "WHERE x IS NULL;", UNREAD),
@@ -174,10 +183,18 @@ def test_nginx_writes_no_time_as_nothing_in_json(times: str, wanted: Heard | flo
         b"May 01 10:00:00.123456 host nginx[7]: it",
         b"May  1 10:00:00 host nginx: it",
         b"web.1.x7k2@node-3    | it",
+        b'{"__CURSOR":"s=1","_COMM":"nginx","MESSAGE":"it"}',
+        b'{"__CURSOR":"s=1","MESSAGE":[105,116]}',
     ],
 )
-def test_prefixes_of_journalctl_and_of_a_swarm_are_taken_off(line: bytes) -> None:
+def test_what_journalctl_and_a_swarm_add_is_taken_off(line: bytes) -> None:
     assert wrappers.entries([line], []) == [b"it"]
+
+
+@pytest.mark.parametrize("message", ["null", "[300]", "7", '{"a":1}'])
+def test_an_entry_of_the_journal_without_text_stays_as_it_is(message: str) -> None:
+    line = f'{{"__CURSOR":"s=1","MESSAGE":{message}}}'.encode()
+    assert wrappers.entries([line], []) == [line]
 
 
 def test_the_past_of_a_log_with_carriage_returns_is_read_as_its_new_lines_are(

@@ -17,6 +17,11 @@ _HTTP = re.compile(
     _START + rb"(?:-?\d+/){4}(?P<plus>\+?)(?P<time>-?\d+) (?P<status>-?\d{1,3}) \+?\d+ \S+ \S+ "
     rb"(?P<end>\S{4}) .*"
 )
+_CLF = re.compile(
+    rb'\S+ - - \[[^\]]+\] "(?:[^"\\]|\\.)*" (?P<status>-?\d{1,3}) \+?\d+ "" "" \d+ \\?\d+ '
+    rb'(?:"[^"]*" ){3}\\?(?:-?\d+ ){4}(?P<plus>\+?)(?P<time>-?\d+) (?P<end>\S{4}) .*'
+)
+"""`option httplog clf`; older versions write a backslash before some of its numbers."""
 _TCP = re.compile(_START + rb"(?:-?\d+/){2}\+?-?\d+ \d+ \S\S \d+/.*")
 _EVENT = re.compile(
     rb"(?:Connect from \S+ to |(?:Backup )?Server \S+ is |Health check for |Proxy \S+ "
@@ -27,7 +32,7 @@ _EVENT = re.compile(
 
 def parse(line: bytes) -> Heard:
     """See `Parser`; a request that ended before it was complete (`CD--`, `sH--`) has failed."""
-    found = _HTTP.fullmatch(line)
+    found = _HTTP.fullmatch(line) or _CLF.fullmatch(line)
     if found is None:
         return ASIDE if _TCP.fullmatch(line) or _EVENT.fullmatch(line) else UNREAD
     heard = by_status(int(found["status"]))
@@ -40,4 +45,6 @@ def parse(line: bytes) -> Heard:
     return answer(durations.seconds(found["time"].decode("ascii"), 1e-3))
 
 
-FORMAT = Format(name="haproxy", reads="`Ta` (older: `Tt`) of `option httplog`", parse=parse)
+FORMAT = Format(
+    name="haproxy", reads="`Ta` (older: `Tt`) of `option httplog`, also `clf`", parse=parse
+)
