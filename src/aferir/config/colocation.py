@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +12,6 @@ import msgspec
 from aferir.colocation import service
 from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.job import Job, Served
-from aferir.colocation.sensors import durations
-from aferir.colocation.sensors.base import Sensor
-from aferir.colocation.sensors.formats import apache, expression, fields, presets, template
-from aferir.colocation.sensors.heard import Parser
-from aferir.colocation.sensors.log import LogSensor
-from aferir.colocation.sensors.probe import Probe
-from aferir.colocation.sensors.prometheus import PrometheusSensor
-from aferir.colocation.sensors.web import STORES
 from aferir.colocation.settings import Sla
 from aferir.errors import UsageError
 from aferir.model.units import parse_duration
@@ -29,12 +20,6 @@ _PERIODS_S = (0.02, 10.0)
 _MOST_SHARE = 100
 _MOST_PORT = 65_535
 _SLA_REMEDY = "e.g. --sla p95=200ms"
-_LATENCY_REMEDY = (
-    "slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
-    " prometheus:URL#METRIC@s, http://HOST:PORT/PATH, memcached:// or redis://HOST:PORT/KEY"
-)
-LOGS = ("json", "regex", *presets.FORMATS, *presets.SYNONYMS)
-"""Kinds of latency sensor that read a log."""
 
 
 class WantedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,53 +161,3 @@ def _period(text: str) -> float:
             remedy="e.g. --period 100ms",
         )
     return period_s
-
-
-def sensor(text: str, sla: Sla, no_answer: Sequence[str] = ()) -> Sensor:
-    """Start the sensor that reads the service's latencies. Errors: UsageError.
-
-    `no_answer`: regular expressions for lines of a log that are no responses.
-    """
-    kind, _, rest = text.partition(":")
-    if no_answer and kind not in LOGS:
-        raise UsageError(
-            f"--no-answer chooses lines of a log, and {text} is none",
-            remedy='choose series by their labels: prometheus:URL#METRIC{path!~"/poll.*"}',
-        )
-    if kind in ("http", *STORES):
-        return Probe(text, patience_s=5 * sla.bound_s)
-    place, _, what = rest.partition("#")
-    if kind == "prometheus" and place and what:
-        name, unit = _unit(what)
-        return PrometheusSensor(place, name, unit=unit, least_bound_s=sla.bound_s)
-    if kind not in LOGS or not place:
-        raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
-    parse = expression.except_lines(_parser(text, kind, what), no_answer)
-    return LogSensor(Path(place), parse)
-
-
-def _parser(text: str, kind: str, what: str) -> Parser:
-    """Parser of one line of a log. Errors: UsageError."""
-    if kind in ("json", "regex"):
-        name, unit = _unit(what)
-        if not name:
-            raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
-        make = fields.parser if kind == "json" else expression.parser
-        return make(name, unit)
-    preset = presets.named(what or kind)
-    if preset is not None:
-        return preset.parse
-    if kind == "nginx":
-        return template.parser(template.chosen(template.as_declared(what)))
-    if kind == "apache":
-        return apache.by_log_format(*_unit(what))
-    raise UsageError(
-        f"--latency {text}: `{what}` is no format of a log",
-        remedy=f"one of {', '.join(presets.FORMATS)}, or nginx:PATH#FORMAT in NGINX's words",
-    )
-
-
-def _unit(text: str) -> tuple[str, str | None]:
-    """Name and unit of a latency field: `took@ms` is in ms; without a unit the sensor infers it."""
-    name, at, unit = text.rpartition("@")
-    return (name, unit) if at and unit in durations.UNITS else (text, None)

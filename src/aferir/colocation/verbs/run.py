@@ -101,7 +101,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.colocation import controller, guard
     from aferir.colocation.policies import POLICIES, make
     from aferir.colocation.policies.parameters import gone
-    from aferir.config import colocation
+    from aferir.config import colocation, latency
 
     if options.policy == "list":
         print("\n".join(POLICIES))
@@ -118,7 +118,7 @@ def execute(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         sensors = []
         for one, served in zip(wanted.each, job.services, strict=True):
-            sensors.append(colocation.sensor(one.latency, served.sla, one.no_answer))
+            sensors.append(latency.sensor(one.latency, served.sla, one.no_answer))
             stack.callback(sensors[-1].close)
         log = stack.enter_context(_Log(options.log))
         listening = None
@@ -186,10 +186,10 @@ def _check(job: Job) -> int:
 def _check_sensor(wanted: WantedService) -> int:
     """Report what is read of the service; returns an exit code, not 0 if there is a problem."""
     from aferir.colocation.sensors import check
-    from aferir.config import colocation
+    from aferir.config import colocation, latency
 
     sla = colocation.parse_sla(wanted.sla)
-    sensor = colocation.sensor(wanted.latency, sla, wanted.no_answer)
+    sensor = latency.sensor(wanted.latency, sla, wanted.no_answer)
     try:
         lines, problem = check.seen(sensor, sla)
     finally:

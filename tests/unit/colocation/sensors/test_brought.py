@@ -19,7 +19,7 @@ from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.sensors.selector import Selector
 from aferir.colocation.sensors.web import Address, fetch, parse_url, question
 from aferir.colocation.settings import Sla
-from aferir.config import colocation
+from aferir.config import latency
 from aferir.errors import UsageError
 from tests.unit.colocation.sensors.serving import served
 
@@ -80,7 +80,7 @@ def test_tomcats_unit_can_be_given(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
     for text, line in (("%s %D@ms", b"200 31\n"), ("%s %T@s", b"200 0.031\n")):
-        sensor = colocation.sensor(f"apache:{path}#{text}", Sla(0.95, 0.2))
+        sensor = latency.sensor(f"apache:{path}#{text}", Sla(0.95, 0.2))
         with path.open("ab") as file:
             file.write(line)
         assert sensor.look().latencies.value(1.0) == pytest.approx(0.031, rel=1e-3)
@@ -98,15 +98,15 @@ def test_lines_that_the_user_names_are_no_answers(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
     sla = Sla(0.95, 0.2)
-    sensor = colocation.sensor(f"regex:{path}#took=(.+)", sla, ["/poll", "^Watch"])
+    sensor = latency.sensor(f"regex:{path}#took=(.+)", sla, ["/poll", "^Watch"])
     path.write_bytes(b"/poll took=60\n/a took=0.1\nWatch took=900\n")
     look = sensor.look()
     sensor.close()
     assert (look.latencies.total, look.aside, look.unread) == (1, 2, 0)
     with pytest.raises(UsageError, match="no regular expression"):
-        colocation.sensor(f"regex:{path}#took=(.+)", sla, ["("])
+        latency.sensor(f"regex:{path}#took=(.+)", sla, ["("])
     with pytest.raises(UsageError, match="lines of a log"):
-        colocation.sensor("prometheus:http://127.0.0.1:1/x#m", sla, ["a"])
+        latency.sensor("prometheus:http://127.0.0.1:1/x#m", sla, ["a"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aferir.colocation.sensors import check
 from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.settings import Sla
-from aferir.config import colocation
+from aferir.config import latency
 from aferir.errors import UsageError
 
 SLA = Sla(0.95, 0.2)
@@ -21,7 +21,7 @@ SLA = Sla(0.95, 0.2)
 def test_a_check_says_what_it_read_and_what_it_did_not(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
-    sensor = colocation.sensor(f"json:{log}#rt", SLA)
+    sensor = latency.sensor(f"json:{log}#rt", SLA)
 
     def wait(_: float) -> None:
         with log.open("ab") as file:
@@ -41,7 +41,7 @@ def test_a_check_says_what_it_read_and_what_it_did_not(tmp_path: Path) -> None:
 def test_of_a_quiet_log_its_end_is_read(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b'{"rt":0.1}\n' * 20_000)
-    sensor = colocation.sensor(f"json:{log}#rt", SLA)
+    sensor = latency.sensor(f"json:{log}#rt", SLA)
     assert isinstance(sensor, LogSensor)
     lines, problem = check.seen(sensor, SLA, pause=lambda _: None)
     assert lines[0] == "answers in 2 s: 0"
@@ -54,7 +54,9 @@ def test_of_a_quiet_log_its_end_is_read(tmp_path: Path) -> None:
 
 
 @given(
-    st.sampled_from([*colocation.LOGS, "prom", ""]),
+    st.sampled_from(
+        [*(kind for one in latency.SCHEMES if one.has_lines for kind in one.kinds), ""]
+    ),
     st.text(max_size=30)
     | st.lists(
         st.sampled_from(["$", "$status", "$request_time", '"', " ", "%D", "%", "@ms", "("])
@@ -62,7 +64,7 @@ def test_of_a_quiet_log_its_end_is_read(tmp_path: Path) -> None:
 )
 def test_any_words_are_a_log_or_an_error(kind: str, what: str) -> None:
     with contextlib.suppress(UsageError):
-        colocation.sensor(f"{kind}:/no/such/file#{what}", SLA).close()
+        latency.sensor(f"{kind}:/no/such/file#{what}", SLA).close()
 
 
 @pytest.mark.parametrize(
@@ -81,4 +83,4 @@ def test_any_words_are_a_log_or_an_error(kind: str, what: str) -> None:
 )
 def test_what_is_no_source_is_refused_by_name(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        colocation.sensor(text, SLA)
+        latency.sensor(text, SLA)
