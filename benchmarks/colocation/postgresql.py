@@ -11,11 +11,12 @@ from subprocess import Popen
 
 import msgspec
 
-from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first, tell
-from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
+from aferir.colocation.trials.load import Asked, Load, Rate, Times, tell
+from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
 from aferir.machine import packages
+from benchmarks.colocation.server import data_of, loading, log_of, serving
 
 _SCALE = 10
 """Scale of pgbench's tables: 1,000,000 accounts, 160 MB, more than the shared buffers hold."""
@@ -44,26 +45,15 @@ def running(folder: Path, settings: Iterable[str] = _SETTINGS) -> Iterator[Runni
     `folder` must be readable by other users. `settings`: of postgresql.conf, as `NAME=VALUE`.
     Errors: MissingError, ProgramError.
     """
-    where, port = programs(), free_port()
-    data, log = folder / "data", folder / "log"
-    data.mkdir()
-    shutil.chown(data, "nobody")
+    where, port, data = programs(), free_port(), data_of(folder)
     initdb = (str(where / "initdb"), "-D", str(data), "-U", _USER, "--auth=trust")
     process.run([*as_user(), *initdb, "--no-sync"], directory=data)
     chosen = [f"port={port}", f"listen_addresses={LOOPBACK}", "unix_socket_directories="]
     options = [word for one in (*chosen, *settings) for word in ("-c", one)]
-    with log.open("w", encoding="utf-8") as file:
-        child = process.start(
-            [*as_user(), str(where / "postgres"), "-D", str(data), *options],
-            stderr=file.fileno(),
-            directory=data,
-        )
-    try:
-        wait_for(child, port, lambda: log.read_text(encoding="utf-8", errors="replace"))
+    with serving([str(where / "postgres"), "-D", str(data), *options], folder, port) as child:
         process.run(["pgbench", *_connection(port), "-i", "-q", "-s", str(_SCALE), "postgres"])
-        yield Running(pid=child.pid, latency=f"postgresql:{log}", targets=((1.0, str(port)),))
-    finally:
-        process.end(child, grace_s=10.0)
+        latency = f"postgresql:{log_of(folder)}"
+        yield Running(pid=child.pid, latency=latency, targets=((1.0, str(port)),))
 
 
 class _Pgbench(msgspec.Struct, frozen=True):
@@ -114,11 +104,8 @@ def pgbench(
     seconds = round(times.warm_up_s + times.measured_s)
     words = ["pgbench", *_connection(port), "-n", "-N", "-c", str(_CLIENTS), "-j", "1"]
     words += ["-R", str(rate), "-T", str(seconds), f"--random-seed={seed}"]
-    child = start_first([*words, "-l", f"--log-prefix={prefix}", "postgres"])
-    try:
+    with loading([*words, "-l", f"--log-prefix={prefix}", "postgres"]) as child:
         yield _Pgbench(child, prefix, times)
-    finally:
-        process.end(child)
 
 
 def _connection(port: int) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +10,12 @@ from subprocess import Popen
 
 import msgspec
 
-from aferir.colocation.trials.load import Asked, Load, Rate, Times, start_first, tell
-from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
+from aferir.colocation.trials.load import Asked, Load, Rate, Times, tell
+from aferir.colocation.trials.service import LOOPBACK, Running, free_port
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
 from aferir.machine import packages
+from benchmarks.colocation.server import data_of, loading, serving
 
 _VALUE_BYTES = 1024
 _KEYS = 100_000
@@ -39,23 +39,14 @@ def running(folder: Path) -> Iterator[Running]:
         raise MissingError(
             f"Redis needs {', '.join(absent)}", remedy=packages.install_command(absent)
         )
-    port, data, log = free_port(), folder / "data", folder / "log"
-    data.mkdir()
-    shutil.chown(data, "nobody")
-    words = ["redis-server", "--bind", LOOPBACK, "--port", str(port), "--dir", str(data)]
-    with log.open("w", encoding="utf-8") as file:
-        child = process.start(
-            [*as_user(), *words, "--save", "", "--appendonly", "yes"], stdout=file.fileno()
-        )
-    try:
-        wait_for(child, port, lambda: log.read_text(encoding="utf-8", errors="replace"))
+    port = free_port()
+    words = ["redis-server", "--bind", LOOPBACK, "--port", str(port), "--dir", str(data_of(folder))]
+    with serving([*words, "--save", "", "--appendonly", "yes"], folder, port) as child:
         process.run(["redis-cli", "-h", LOOPBACK, "-p", str(port), "set", _KEY, "0"])
         where = f"redis://{LOOPBACK}:{port}/{_KEY}"
         yield Running(
             pid=child.pid, latency=where, threads=("^redis-server",), targets=((1.0, str(port)),)
         )
-    finally:
-        process.end(child, grace_s=10.0)
 
 
 class _Benchmark(msgspec.Struct, frozen=True):
@@ -113,8 +104,5 @@ def benchmark(
     said, port = folder / "said", service.targets[0][1]
     words = ["redis-benchmark", "-h", LOOPBACK, "-p", port, "-c", "1", "-n", str(_REQUESTS)]
     words += ["-t", "set,get", "-d", str(_VALUE_BYTES), "-r", str(_KEYS), "-l"]
-    child = start_first(["sh", "-c", 'exec stdbuf -oL "$@" > "$0"', str(said), *words])
-    try:
+    with loading(["sh", "-c", 'exec stdbuf -oL "$@" > "$0"', str(said), *words]) as child:
         yield _Benchmark(child, said, times)
-    finally:
-        process.end(child)
