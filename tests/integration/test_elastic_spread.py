@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from aferir import registry
 from aferir.clouds.base import Phase, Server
 from aferir.elastic.audience import Seen, Share, run_share, shares, together
 from aferir.elastic.front import Settings
@@ -23,9 +24,10 @@ from aferir.elastic.simulate import Load
 from aferir.elastic.spread import SpreadAudience, cluster
 from aferir.elastic.video import Video, make
 from aferir.errors import ProgramError
-from aferir.linux import undo
+from aferir.linux import journal, undo
 from aferir.model.finding import Finding
 from tests.dask_cluster import dask_cluster, needs_dask
+from tests.waiting import eventually
 
 VIDEO = Video(seconds=2.0, content="random-bytes")
 SHOW = Show(
@@ -92,9 +94,15 @@ def video(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workers(tmp_path: Path) -> Iterator[str]:
+def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Two workers with temporary files and a journal of their own, which are clean afterwards."""
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
     with dask_cluster(2, tmp_path) as address:
         yield address
+    eventually(lambda: registry.clean(journal.orphans()) or not list(journal.entries()))
+    assert list(temporary.glob("aferir-*")) == []
 
 
 def arrivals_of(seen: Seen) -> list[float]:
@@ -151,11 +159,12 @@ def test_a_movie_has_the_same_viewers_on_two_workers_as_in_one_process(
 def test_a_worker_that_dies_is_an_error_and_no_endless_wait(video: Path, workers: str) -> None:
     async def act(audience: SpreadAudience, url: str, victim: int) -> None:
         watching = asyncio.create_task(audience.watch(url, WATCHING, [60.0, 60.1], limit_s=300.0))
-        while len(undo.processes(lambda words, _: url in words)) < 2:  # noqa: ASYNC110
+        while len(undo.processes(lambda words, _: url in words)) < 2:
+            assert not watching.done(), watching.result()
             await asyncio.sleep(0.05)
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ProgramError, match="is gone"):
-            await asyncio.wait_for(watching, 120)
+            await watching
 
     with native_node(video) as node, cluster(workers) as client:
         victim = next(iter(client.run(os.getpid).values()))

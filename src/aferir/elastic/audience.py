@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import socket
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -20,7 +19,7 @@ import msgspec
 
 from aferir.elastic.viewers import Watched, command, read, schedule, watch
 from aferir.errors import ProgramError
-from aferir.linux import process
+from aferir.linux import process, scratch
 from aferir.model.record import Series
 
 
@@ -121,8 +120,8 @@ def uncertainty_s(before: Clock, after: Clock) -> float:
 
 def run_share(share: Share) -> Part:
     """Run the viewers' program on this host until it ends. Errors: those of `process.run`."""
-    with tempfile.TemporaryDirectory(prefix="aferir-viewers-") as name:
-        times, log = Path(name) / "schedule", Path(name) / "log"
+    with scratch.folder() as folder:
+        times, log = folder / "schedule", folder / "log"
         schedule(share.times_s, times)
         begin = ("--begin", f"{share.begin_s:.9f}", "--schedule", str(times), "--log", str(log))
         line = command(share.url, [*share.options, *begin])
