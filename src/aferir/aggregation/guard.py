@@ -23,8 +23,8 @@ from aferir.linux.journal import Entry
 from aferir.model.network import Mptcp
 
 KIND = "aggregate"
-_TIME_LIMIT_S = 20.0
-_STARTING_S = 20.0
+_TIME_LIMIT_S = 60.0
+_STARTING_S = 60.0
 _POLL_S = 0.1
 _LIMITS = re.compile(r"add_addr_accepted (\d+) subflows (\d+)")
 

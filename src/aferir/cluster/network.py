@@ -11,7 +11,7 @@ INTERFACE = "eth0"
 BRIDGE = "bridge"
 HOST_ADDRESS = "10.77.0.254"
 """Address of the bridge in its namespace, from which commands are sent to guests."""
-_TIME_LIMIT_S = 30.0
+_TIME_LIMIT_S = 60.0
 
 
 def name_of(entry: journal.Entry) -> str:

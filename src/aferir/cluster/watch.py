@@ -24,7 +24,7 @@ _LOOK_S = 2.0
 once."""
 _LONGEST_PAUSE_S = 16.0
 """Longest pause in seconds between two attempts to replace a node."""
-_STARTING_S = 20.0
+_STARTING_S = 60.0
 _LOG = "log"
 
 

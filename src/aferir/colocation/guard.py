@@ -26,7 +26,7 @@ from aferir.linux.journal import Entry
 ADDRESS = "127.0.0.1"
 METRICS = "/metrics"
 """Path of the address under which metrics are served."""
-_STARTING_S = 20.0
+_STARTING_S = 60.0
 _TRIES = 5
 _AGAIN_S = 0.2
 

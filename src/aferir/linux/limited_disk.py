@@ -24,7 +24,7 @@ from aferir.linux.journal import Entry
 
 KIND = "loop"
 _DIRECTIONS = ("read", "write")
-_WAIT_S = 10.0
+_WAIT_S = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True):

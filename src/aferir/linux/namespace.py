@@ -20,7 +20,7 @@ from aferir.linux.journal import Entry
 KIND = "namespace"
 FOLDER = Path("/run/netns")
 """Folder of the names of ip-netns(8)."""
-_TIME_LIMIT_S = 20.0
+_TIME_LIMIT_S = 60.0
 _INTERFACE = "eth0"
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -22,7 +22,7 @@ from aferir.colocation.trials.system import typing
 from aferir.errors import ProgramError
 from aferir.linux import process, scratch, wait
 
-_STARTING_S = 40.0
+_STARTING_S = 120.0
 _POLL_S = 0.02
 
 

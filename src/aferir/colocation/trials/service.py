@@ -15,7 +15,7 @@ from aferir.linux import wait
 LOOPBACK = "127.0.0.1"
 USER = "nobody"
 """User of search engines and memcached, which refuse to run as root."""
-_STARTING_S = 30.0
+_STARTING_S = 120.0
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "memory", *(("cpuset",) if (os.cpu_count() or 1) > 1 else ()))
 """Controllers that the limits need; `cpuset` only where there is more than one processor."""
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
-_START_LIMIT_S = 20.0
+_START_LIMIT_S = 60.0
 
 
 def name_of(entry: journal.Entry) -> str:

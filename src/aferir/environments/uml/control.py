@@ -15,7 +15,7 @@ from aferir.errors import ProgramError
 _MAGIC, _VERSION, _SIZE = 0xCAFEBABE, 2, 512
 _REQUEST = struct.Struct(f"=IIi{_SIZE}s")
 _ANSWER = struct.Struct("=iii")
-_LIMIT_S = 10.0
+_LIMIT_S = 60.0
 
 
 def ask(path: Path, request: str) -> str:
