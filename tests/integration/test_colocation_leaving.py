@@ -233,6 +233,8 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
     )
     reserve(child.pid, _reserved(0.02, 0.2))
     eventually(lambda: not _ran_within(child.pid, 0.05))
+    if leaving._account(child.pid) == (1, 0):
+        pytest.skip("the kernel does not tell what is left of a reservation")
     attributes.write(child.pid, nothing)
     attributes.write(child.pid, _OTHER)
     # Until it is given a reservation in its sleep.
@@ -240,14 +242,14 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
     machine = Machine(entry := journal.write(remembered.KIND, {}))
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
     eventually(lambda: attributes.stat_fields(f"/proc/{child.pid}/stat")[0] != "S")
-    before = _used(child.pid)
 
-    def runs_again() -> bool:
-        machine.rescue([child.pid])  # nothing where this kernel throttles no thread for ever
-        return _used(child.pid) != before
+    def is_rescued() -> bool:
+        machine.rescue([child.pid])  # when it is throttled, be it for ever or for a period
+        return attributes.read(child.pid).policy == attributes.OTHER
 
-    eventually(runs_again)
+    eventually(is_rescued)
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
+    assert attributes.read(child.pid).policy == attributes.OTHER
     for _ in range(3):
         _runs(child.pid)
     assert remembered.undo(entry) == []
