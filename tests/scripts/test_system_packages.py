@@ -88,6 +88,9 @@ class Machine:
         path = self._folder / name
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
+    def forget(self, name: str) -> None:
+        (self._folder / name).unlink()
+
     def installed(self) -> list[str]:
         """Packages that were asked for, in one go."""
         (line,) = (line for line in self.lines("asked") if line.startswith("install"))
@@ -122,6 +125,16 @@ def test_packages_that_are_missing_are_installed(machine: Machine, release: str)
 def test_what_tests_need_comes_with_dev(machine: Machine) -> None:
     machine.run("debian 12", "dev")
     assert {"g++", "user-mode-linux", "nginx-light"} <= {*machine.installed()}
+
+
+def test_what_kernels_are_compiled_with_comes_first_and_the_rest_apart(machine: Machine) -> None:
+    parts = {}
+    for part in ("build", "rest", "all"):
+        machine.run("debian 12", "dev", part)
+        parts[part] = machine.installed()
+        machine.forget("asked")
+    assert {"g++", "libopenmpi-dev", "libmariadb-dev"} <= {*parts["build"]}
+    assert parts["build"] + parts["rest"] == parts["all"]
 
 
 def test_where_nothing_is_missing_nothing_is_asked_for(machine: Machine) -> None:
@@ -186,5 +199,6 @@ def test_without_root_it_is_said_what_to_type(machine: Machine) -> None:
         ("suse", "install a C++ compiler"),
     ],
 )
-def test_elsewhere_it_is_said_what_to_install(bare: Machine, release: str, words: str) -> None:
-    assert words in bare.run(release, "dev")
+def test_elsewhere_it_is_said_once_what_to_install(bare: Machine, release: str, words: str) -> None:
+    assert words in bare.run(release, "dev", "build")
+    assert bare.run(release, "dev", "rest") == ""
