@@ -3,7 +3,8 @@
  *   program [rounds] [--hosts]
  *
  * --hosts: ranks may be on several hosts that share one machine's clock, so that the time jumps at
- * MPI_Init and is compared within a wider bound; "verdict 0" or "verdict 1" before MPI_Finalize.
+ * MPI_Init. How well it agrees is printed for whoever knows the doubt that the library reports, and
+ * "verdict 0" or "verdict 1" of the rest before MPI_Finalize.
  * Exit code 1 and a line for each broken promise. */
 #include <mpi.h>
 #include <pthread.h>
@@ -31,14 +32,19 @@ static double raw_s(void) {
 }
 
 /* MPI_Wtime minus CLOCK_MONOTONIC_RAW, from the narrowest of many brackets. */
-static double offset_to_raw(double* width) {
-    double best = 0;
-    *width = 1;
-    for (int i = 0; i < 20000; ++i) {
+struct offset {
+    double s;
+    double width; /* of its bracket: the true offset is at most half of it away */
+    double at;    /* when it was, by CLOCK_MONOTONIC_RAW */
+};
+
+static struct offset offset_to_raw(void) {
+    struct offset best = {0, 1, 0};
+    MPI_Barrier(MPI_COMM_WORLD); /* ranks that look at the same time know it best */
+    for (int i = 0; i < 2000; ++i) {
         double before = MPI_Wtime(), raw = raw_s(), after = MPI_Wtime();
-        if (after - before < *width) {
-            *width = after - before;
-            best = before + (after - before) / 2 - raw;
+        if (after - before < best.width) {
+            best = (struct offset){before + (after - before) / 2 - raw, after - before, raw};
         }
     }
     return best;
@@ -78,8 +84,9 @@ static void check_attribute(void) {
     EXPECT(flag && tag != NULL && *tag >= 32767);
 }
 
-/* A message that was sent is received later, in the time of whoever looks. */
-static void check_order(int rounds, double slack) {
+/* Seconds by which a message is received later than it was sent, in the time of whoever looks: the
+ * least of all messages and ranks. */
+static double check_order(int rounds) {
     int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
     double worst = 1, sent = 0;
     for (int i = 0; i < rounds && ranks > 1; ++i) {
@@ -95,17 +102,21 @@ static void check_order(int rounds, double slack) {
             MPI_Send(&sent, 1, MPI_DOUBLE, next, 0, MPI_COMM_WORLD);
         }
     }
-    EXPECT(worst > -slack);
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    return worst;
 }
 
-static void check_agreement(double allowed) {
-    double width, offset = offset_to_raw(&width), extremes[2] = {offset, -offset};
-    MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    double spread = extremes[0] + extremes[1];
-    if (rank == 0) {
-        printf("spread_ns %.1f bracket_ns %.1f\n", spread * 1e9, width * 1e9);
-    }
-    EXPECT(spread < allowed + width);
+/* Largest difference in seconds between the offsets of two ranks, and in `known` how large it may
+ * be where their times are the same: on a busy machine brackets are wide, and ranks look at
+ * different times, between which the time may gain on the kernel's clock as much as oscillators
+ * differ. */
+static double check_agreement(double* known) {
+    static const double rate_limit = 250e-6; /* as in look.c */
+    struct offset own = offset_to_raw();
+    double most[] = {own.s, -own.s, own.width, own.at, -own.at};
+    MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    *known = most[2] + rate_limit * (most[3] + most[4]);
+    return most[0] + most[1];
 }
 
 /* MPICH 4.0.2 over UCX sometimes never returns from MPI_Finalize where two ranks share one of
@@ -119,19 +130,25 @@ static void end_without_finalize(int number) {
 int main(int argc, char** argv) {
     int several = argc > 2 && strcmp(argv[2], "--hosts") == 0, sum = 0, provided;
     int rounds = argc > 1 ? atoi(argv[1]) : 1000;
-    double earlier = MPI_Wtime(), earlier_raw = raw_s();
+    double raw_before = raw_s(), earlier = MPI_Wtime(), raw_after = raw_s();
     EXPECT(MPI_Wtick() > 0 && MPI_Wtick() <= 1e-8);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-    double start = MPI_Wtime(), start_raw = raw_s();
+    double start_raw = raw_s(), start = MPI_Wtime(), soon_raw = raw_s();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     EXPECT(start > earlier);
-    double wrong = (start - earlier) - (start_raw - earlier_raw);
-    EXPECT(several || (wrong < 1e-3 && wrong > -1e-3));
+    EXPECT(several || (start - earlier > start_raw - raw_after - 1e-3 &&
+                       start - earlier < soon_raw - raw_before + 1e-3));
     EXPECT(MPI_Wtick() > 0 && MPI_Wtick() <= 1e-8);
     check_attribute();
-    check_order(rounds, several ? 1e-6 : 0);
-    check_agreement(several ? 1e-5 : 30e-9);
+    double known, spread = check_agreement(&known), order = check_order(rounds);
+    double passed = raw_s() - start_raw;
+    MPI_Allreduce(MPI_IN_PLACE, &passed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("spread_ns %.0f known_ns %.0f order_ns %.0f passed_ns %.0f\n", spread * 1e9,
+               known * 1e9, order * 1e9, passed * 1e9);
+    }
+    EXPECT(several || (spread <= known && order > 0));
     check_threads();
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     EXPECT(sum == ranks * (ranks - 1) / 2);
