@@ -19,7 +19,7 @@ import msgspec
 import aferir
 from aferir.errors import AferirError, ProgramError
 from aferir.hosts import frames
-from aferir.hosts.messages import AGENT, Alive, Answer, AnyRequest, failure
+from aferir.hosts.messages import AGENT, READY, REMEDY, Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
 from aferir.linux import journal, scratch, steady
 from aferir.model.variables import PROGRAMS, PYTHON
@@ -117,7 +117,7 @@ def main(token: str) -> int:
     try:
         return _serve(sink, token)
     except AferirError as error:
-        said = f"{error.message}: {error.remedy}"
+        said = f"{error.message}{REMEDY}{error.remedy}"
     except Exception as error:  # noqa: BLE001 - the controller tells of it
         said = _unforeseen(error, "start").message
     with contextlib.suppress(OSError):
@@ -136,7 +136,7 @@ def _serve(sink: int, token: str) -> int:
     with scratch.folder(base=_place()) as folder:
         os.environ |= {PROGRAMS: str(folder / "programs"), PYTHON: sys.executable}
         service = Service(folder)
-        os.write(sink, f"\n{AGENT} {token} ready\n".encode())
+        os.write(sink, f"\n{AGENT} {token} {READY}\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
     return 0
 

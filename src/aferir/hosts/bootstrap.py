@@ -26,7 +26,7 @@ NO_PYTHON, BROKEN = "none", "broken"
 _FIND = r"""
 a_python=-
 for a_one in python{version} python3 python; do
-  if "$a_one" -S -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
+  if "$a_one" -E -S -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
       >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
 done
 if [ "$a_python" = - ]; then
@@ -38,16 +38,16 @@ sys.exit(sys.version_info < (3, 11) or msgspec.__version__ < "0.18")' \
 fi
 a_other={version}
 if [ "$a_python" = - ]; then
-  a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null ||
+  a_other=$(python3 -E -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null ||
     if command -v python3 >/dev/null; then echo {broken}; else echo {none}; fi)
 fi
 if [ -t 0 ]; then a_python={terminal}; fi
-printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
+printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m || echo unknown)" "$a_python" "$a_other"
 """
 
-# A folder of somebody's modules must not stand in for Python's own (-P). The name of the agent is
-# its last argument, so that ps(1) shows it.
-_START = """exec "$a_python" -S -P -c 'import os, sys
+# Nobody's modules must stand in for Python's own: neither those of the current folder (-P) nor
+# those that a profile names (-E). The agent's name is the last argument, so that ps(1) shows it.
+_START = """exec "$a_python" -E -S -P -c 'import os, sys
 os.write(1, b"\\n{mark} {token} started\\n")
 exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))' aferir.hosts.agent
 """

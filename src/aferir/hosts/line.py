@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import select
+import shlex
 import subprocess
 import threading
 import time
@@ -17,7 +18,7 @@ import msgspec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import advice, bootstrap, bundle, clocks, frames
 from aferir.hosts.attendant import Attendant
-from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
+from aferir.hosts.messages import READY, REMEDY, Alive, Answer, AnyRequest, raised
 from aferir.linux import process, ssh, steady, wait
 from aferir.model.host import HostSpec
 
@@ -169,7 +170,9 @@ class Line:
             content = self._reader.message(_SILENCE_S)
             if content is not None:
                 return msgspec.msgpack.decode(content, type=Answer)
-        except (OSError, frames.Silence, ProgramError, msgspec.MsgspecError) as error:
+        except ProgramError as error:
+            raise self._broken(error.message, error.remedy) from None
+        except (OSError, frames.Silence, msgspec.MsgspecError) as error:
             raise self._broken(str(error)) from None
         raise self._broken("it has ended")
 
@@ -187,12 +190,12 @@ class Line:
                 raise self._broken(f"there is no answer within {within_s:.0f} s")
         return told
 
-    def _broken(self, why: str) -> ProgramError:
+    def _broken(self, why: str, remedy: str = "") -> ProgramError:
         self.broken = True
         said = f" ({self._said[-1]})" if self._said else ""
         return ProgramError(
             f"the line to host {self.host.name} is broken: {why}{said}",
-            remedy="see whether it is up: aferir hosts check FILE",
+            remedy=remedy or "see whether it is up: aferir hosts check FILE",
         )
 
     def _reach(self) -> None:
@@ -226,8 +229,9 @@ class Line:
                 f"the agent cannot be put there: {where}", "see its disk and mounts"
             )
         (said,) = self._await(bootstrap.AGENT, 1, within_s=_UNPACKING_S)
-        if said != "ready":
-            raise self._refused(f"the agent does not start there: {said}", "see its disk")
+        if said != READY:
+            why, _, remedy = said.partition(REMEDY)
+            raise self._refused(f"the agent does not start there: {why}", remedy or "see its disk")
 
     def _send(self, content: bytes) -> None:
         left = memoryview(content)
@@ -235,7 +239,7 @@ class Line:
             while left:
                 left = left[os.write(self._sink, left) :]
         except OSError:
-            raise self._refused("it ends at once", "") from None
+            raise self._silent("it ends at once") from None
 
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
         """Words after that mark and our token; other output of the host is skipped."""
@@ -252,24 +256,24 @@ class Line:
             else:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._child.wait(1)
-                raise self._refused("it ends at once", "")
-        raise self._refused(
+                raise self._silent("it ends at once")
+        raise self._silent(
             f"it does not answer within {within_s:g} s",
             "is it up, and does a login there take less than that?",
         )
 
     def _refused(self, why: str, remedy: str) -> AferirError:
+        return MissingError(f"host {self.host.name} cannot be used: {why}", remedy=remedy)
+
+    def _silent(self, why: str, remedy: str = "") -> AferirError:
+        """Error of a host that did not answer, with the last that it and its command printed."""
         # Where it has ended, all that it says is on its way.
         self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else 1.0)
         last = next((line for line in reversed(self._said) if line.strip()), "")
         said = "; ".join(_quoted(one) for one in (last, self._printed) if one)
-        remedy = advice.remedy_for("\n".join(self._said)) or remedy
-        return MissingError(
-            f"host {self.host.name} cannot be used: {why} ({said})"
-            if said
-            else f"host {self.host.name} cannot be used: {why}",
-            remedy=remedy or f"try by hand: {' '.join(_command(self.host))}",
-        )
+        known = advice.remedy_for("\n".join(self._said)) or remedy
+        by_hand = shlex.join((*self.host.reach, *_shell(self.host)))
+        return self._refused(f"{why} ({said})" if said else why, known or f"try by hand: {by_hand}")
 
     def _hear(self) -> None:
         stderr = self._child.stderr
@@ -302,5 +306,8 @@ def _quoted(said: str) -> str:
 
 def _command(host: HostSpec) -> list[str]:
     """Command that runs a shell on the host."""
-    shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)
-    return [*ssh.unattended(host.reach), *shell]
+    return [*ssh.unattended(host.reach), *_shell(host)]
+
+
+def _shell(host: HostSpec) -> tuple[str, ...]:
+    return ("sudo", "-n", "sh") if host.sudo else ("sh",)

@@ -12,6 +12,9 @@ from aferir.model.plan import HostLimits
 
 AGENT = "aferir-agent"
 """Mark of the line in which an agent reports that it is ready, or why it is not."""
+READY = "ready"
+REMEDY = " remedy: "
+"""Separator of the reason and the remedy in that line."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
