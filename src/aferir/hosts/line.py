@@ -33,6 +33,8 @@ _LOOKS = 5
 """Number of clock exchanges, of which the fastest counts."""
 _LAST_WORDS_S = 0.05
 """Time in s in which a host that is connected still may say why it cannot be used."""
+_ENDING_S = 3.0
+"""Longest time in s until a host that closed its output has ended, and its last words were read."""
 _GIVING_UP_S = 0.5
 """Time in s in which a host that was not reached may end the connection by itself."""
 _QUOTED = 200
@@ -234,12 +236,11 @@ class Line:
             raise self._refused(f"the agent does not start there: {why}", remedy or "see its disk")
 
     def _send(self, content: bytes) -> None:
+        """Send one step; where the host has ended already, its last output tells why."""
         left = memoryview(content)
-        try:
+        with contextlib.suppress(OSError):
             while left:
                 left = left[os.write(self._sink, left) :]
-        except OSError:
-            raise self._silent("it ends at once") from None
 
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
         """Words after that mark and our token; other output of the host is skipped."""
@@ -255,7 +256,7 @@ class Line:
                     break
             else:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._child.wait(1)
+                    self._child.wait(_ENDING_S)
                 raise self._silent("it ends at once")
         raise self._silent(
             f"it does not answer within {within_s:g} s",
@@ -268,7 +269,7 @@ class Line:
     def _silent(self, why: str, remedy: str = "") -> AferirError:
         """Error of a host that did not answer, with the last that it and its command printed."""
         # Where it has ended, all that it says is on its way.
-        self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else 1.0)
+        self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else _ENDING_S)
         last = next((line for line in reversed(self._said) if line.strip()), "")
         said = "; ".join(_quoted(one) for one in (last, self._printed) if one)
         known = advice.remedy_for("\n".join(self._said)) or remedy
