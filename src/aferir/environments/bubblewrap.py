@@ -17,5 +17,11 @@ def command(place: Place) -> list[str]:
 
 
 BUBBLEWRAP = kind(
-    Tool(kind="bubblewrap", programs=("bwrap",), version=("bwrap", "--version"), command=command)
+    Tool(
+        kind="bubblewrap",
+        programs=("bwrap",),
+        version=("bwrap", "--version"),
+        command=command,
+        rootless=True,
+    )
 )

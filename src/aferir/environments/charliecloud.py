@@ -24,5 +24,6 @@ CHARLIECLOUD = kind(
         programs=("ch-run",),
         version=("env", "USER=root", "ch-run", "--version"),
         command=command,
+        rootless=True,
     )
 )

@@ -18,5 +18,6 @@ CHROOT = kind(
         version=("chroot", "--version"),
         command=command,
         host_folders=True,
+        rootless=True,
     )
 )

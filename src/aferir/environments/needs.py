@@ -11,14 +11,27 @@ from aferir.model.finding import Finding
 
 
 def lacking(
-    kind: str, purpose: str, programs: Sequence[str], controllers: Sequence[str]
+    kind: str,
+    purpose: str,
+    programs: Sequence[str],
+    controllers: Sequence[str],
+    *,
+    rootless: bool = False,
 ) -> list[Finding]:
     """First requirement that is missing: root, programs, control groups or an image.
 
-    Starts no program. `purpose` says what requires root.
+    Starts no program. `purpose` says what requires root; with `rootless` an ordinary user needs a
+    user namespace instead, and no control groups.
     """
     if not privileges.is_root():
-        return [Finding(kind, "missing", f"only root may {purpose}", privileges.as_root_command())]
+        said = ""
+        if not rootless:
+            said = f"only root may {purpose}"
+        elif not privileges.user_namespaces():
+            said = "ordinary users get no user namespace here"
+        if said:
+            return [Finding(kind, "missing", said, privileges.as_root_command())]
+        controllers = ()
     if absent := packages.missing(programs):
         said = f"not installed: {', '.join(absent)}"
         return [Finding(kind, "missing", said, packages.install_command(absent))]

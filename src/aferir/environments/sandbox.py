@@ -16,18 +16,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import installed
-from aferir.environments import groups, layer, limited, needs
+from aferir.environments import groups, layer, limited, needs, rootless
 from aferir.environments.base import Kind, Phases
 from aferir.environments.features import LIMITS, OVERLAY, Feature
 from aferir.environments.inside import PROGRAM, Inside
 from aferir.environments.limited import DiskSpec, LayeredSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.image import userland
+from aferir.image import own_tree, userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
+from aferir.machine import privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -38,7 +39,7 @@ _END_S = 10.0
 
 
 class Sandbox:
-    """Environment of a tool; mounting layers requires root."""
+    """Environment of a tool; mounting layers requires root, or a user namespace."""
 
     def __init__(self, tool: Tool, progress: Progress = silent) -> None:
         self.kind = tool.kind
@@ -54,7 +55,9 @@ class Sandbox:
     def _lacking(self) -> list[Finding]:
         """Findings about what is missing, without starting a program."""
         purpose = "mount the layer that an instance writes to"
-        if found := needs.lacking(self.kind, purpose, self._tool.programs, _CONTROLLERS):
+        if found := needs.lacking(
+            self.kind, purpose, self._tool.programs, _CONTROLLERS, rootless=self._tool.rootless
+        ):
             return found
         try:
             installed.program(PROGRAM)
@@ -72,6 +75,8 @@ class Sandbox:
         Errors: MissingError where `check` has a finding, ProgramError where the tool fails.
         """
         clock = time.perf_counter()
+        if not privileges.is_root():
+            rootless.refuse(spec)
         if spec not in self._ready:  # asking an engine takes as long as making an instance
             self._tool.ready(spec)
             self._ready.add(spec)
@@ -85,7 +90,8 @@ class Sandbox:
     ) -> SandboxInstance:
         """Make the instance that was requested at `clock`, with its own `disk` if there is one."""
         tool = self._tool
-        tree = userland.ensure(self._progress, spec.packages).tree if tool.layered(spec) else None
+        is_root = privileges.is_root()
+        tree = self._tree(spec, is_root=is_root) if tool.layered(spec) else None
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         program = installed.program(PROGRAM)
         folder = str(journal.state_folder() / tool.kind)
@@ -98,11 +104,14 @@ class Sandbox:
                 root=layer.root_of(entry),
                 cpus=cpus,
                 program=program,
+                tree=None if is_root else tree,
                 disk=None if disk is None else disk.folder,
             )
             volume = spec.volume if isinstance(spec, LayeredSpec) and not tool.engine else ""
-            layer.make(place, tree, host_folders=tool.host_folders, volume=volume)
-            folders = groups.make(entry, spec, cpus)
+            layer.make(
+                place, tree if is_root else None, host_folders=tool.host_folders, volume=volume
+            )
+            folders = groups.make(entry, spec, cpus) if is_root else {}
             copied = time.perf_counter()
             child = _start(place, tool, folders)
             inside = _greeted(tool, entry, child)
@@ -117,6 +126,12 @@ class Sandbox:
             raise
         instance.phases = Phases.between(clock, copied, booted, ready)
         return instance
+
+    def _tree(self, spec: EnvironmentSpec, *, is_root: bool) -> Path:
+        """Userland below the layer; an ordinary user's own."""
+        if is_root:
+            return userland.ensure(self._progress, spec.packages).tree
+        return own_tree.ensure(self._progress, spec.packages)
 
 
 class SandboxInstance:
@@ -241,9 +256,12 @@ def kind(
 def _start(place: Place, tool: Tool, folders: Mapping[str, Path]) -> subprocess.Popen[str]:
     """Start the tool, which is killed when we die, unless it is an engine."""
     entered = () if tool.engine else tuple(folders.values())
+    command = tool.command(place)
+    if place.tree is not None and not tool.engine:
+        command = rootless.within(place, command, host_folders=tool.host_folders)
     with layer.said_by(place.entry).open("w", encoding="utf-8") as said:
         return process.start(
-            tool.command(place),
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said.fileno(),

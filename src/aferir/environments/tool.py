@@ -29,6 +29,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...]
     program: Path
     """`aferir-inside` on the host; a layered instance has a copy at `INSIDE`."""
+    tree: Path | None = None
+    """Userland of an ordinary user's instance, whose layer its command mounts; None for root."""
     disk: Path | None = None
     """Folder of its own disk; a layered instance has it mounted at `limited.DISK`."""
 
@@ -65,6 +67,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Pattern of the name of the child group that an engine makes."""
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
     """Details of the journal entry that `forget` needs."""
+    rootless: bool = False
+    """True if an ordinary user can start it, as root of a user namespace unless it is an engine."""
     host_folders: bool = False
     """True if /dev, /proc and /sys must be mounted in the root because the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None

@@ -17,9 +17,13 @@ def overlay(lower: Path, upper: Path, work: Path, at: Path) -> None:
     `work` is an empty folder on the file system of `upper`. See
     Documentation/filesystems/overlayfs.rst. Errors: OSError.
     """
+    _mount("overlay", at, "overlay", 0, overlay_options(lower, upper, work))
+
+
+def overlay_options(lower: Path, upper: Path, work: Path) -> str:
+    """Options of the mount that `overlay` makes."""
     names = {"lowerdir": lower, "upperdir": upper, "workdir": work}
-    options = ",".join(f"{key}={_escaped(path)}" for key, path in names.items())
-    _mount("overlay", at, "overlay", 0, options)
+    return ",".join(f"{key}={_escaped(path)}" for key, path in names.items())
 
 
 def bind(source: Path, at: Path) -> None:

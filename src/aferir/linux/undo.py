@@ -47,12 +47,23 @@ def remove_tree(folder: Path) -> None:
         return
     folder = folder.resolve()
     unmount(folder)
-    # In an image that an ordinary user built, folders may be read-only.
     if os.geteuid() != 0:
-        for path, _, _ in os.walk(folder):
-            with contextlib.suppress(OSError):
-                Path(path).chmod(stat.S_IRWXU)
+        _open_folders(folder)
     shutil.rmtree(folder)
+
+
+def _open_folders(folder: Path) -> None:
+    """Let an ordinary user, whose folders these are, remove what is in them.
+
+    Those of an image may be read-only, and that of an overlay's work has no rights at all.
+    """
+    with contextlib.suppress(OSError):
+        folder.chmod(stat.S_IRWXU)
+    for path, names, _ in os.walk(folder):  # from above, so that each is opened before it is read
+        for inner in (Path(path, name) for name in names):
+            with contextlib.suppress(OSError):
+                if not inner.is_symlink():
+                    inner.chmod(stat.S_IRWXU)
 
 
 def unmount(folder: Path) -> None:

@@ -56,7 +56,7 @@ def findings() -> list[Finding]:
             Finding(
                 "privileges",
                 "degraded",
-                "not running as root: no containers, no limits on the host itself",
+                "not running as root: no LXC and no nspawn, and nothing is limited",
                 as_root_command(),
             )
         )

@@ -34,28 +34,33 @@ def run(
     files: Path,
     disk: Path | None,
     variables: Sequence[str],
+    tree: Path | None = None,
+    rootless: bool = False,
 ) -> list[str]:
     """Command that runs a container in the foreground, with our standard input and output.
 
     `limits` are this process's limits of open files and processes. `root` is the layered root, used
     without an `image`; `files` is an empty folder of the host for a volume, and `mark` a variable
-    that identifies its processes.
+    that identifies its processes. With `rootless` the engine is an ordinary user's, who may make no
+    control groups, and layers `tree` itself.
     """
     return [
-        *engine(spec),
+        *engine(spec, rootless=rootless),
         *("run", "--rm", "--interactive", "--name", name, "--hostname", "aferir", "--no-hosts"),
-        *("--log-driver=none", f"--cgroup-parent=/{name}", "--pull=never", f"--env={mark}"),
+        *("--log-driver=none", "--pull=never", f"--env={mark}"),
+        *(() if rootless else (f"--cgroup-parent=/{name}",)),
         *(f"--ulimit=nofile={min(limits[0], _MOST_FILES)}:{min(limits[0], _MOST_FILES)}",),
         *(f"--ulimit=nproc={min(limits[1], _MOST_PROCESSES)}:{min(limits[1], _MOST_PROCESSES)}",),
-        *isolation(spec),
+        *isolation(spec, rootless=rootless),
         *folders(spec, files, disk if spec.image else None),
-        *_started(spec, program, inside, root, variables),
+        *_started(spec, program, inside, tree or root, variables, layered=tree is None),
     ]
 
 
-def engine(spec: OciSpec) -> list[str]:
+def engine(spec: OciSpec, *, rootless: bool = False) -> list[str]:
     """Podman with a runtime; control groups without systemd, which may not be running."""
     flags = ["--runtime-flag=network=none"] if _alone(spec) else []
+    flags += ["--runtime-flag=ignore-cgroups"] if rootless and spec.user_kernel() else []
     flags += ["--runtime-flag=network=host"] if _on_host(spec) else []
     return ["podman", "--cgroup-manager=cgroupfs", "--runtime", spec.runtime, *flags]
 
@@ -78,8 +83,8 @@ def _on_host(spec: OciSpec) -> bool:
     return bool(spec.user_kernel()) and spec.network == "host"
 
 
-def isolation(spec: OciSpec) -> list[str]:
-    """Options that remove or add isolation."""
+def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
+    """Options that remove or add isolation; an ordinary user's have a user namespace anyway."""
     made = [f"--network={spec.network}"]
     if spec.seccomp != "default":
         made.append(f"--security-opt=seccomp={spec.seccomp}")
@@ -89,7 +94,7 @@ def isolation(spec: OciSpec) -> list[str]:
         made.append("--cap-drop=ALL")
         names = [name.strip() for name in spec.capabilities.split(",")]
         made += [f"--cap-add={name}" for name in names if name not in ("", "none")]
-    if spec.user_namespace:
+    if spec.user_namespace and not rootless:
         made += [f"--uidmap=0:0:{_USERS}", f"--gidmap=0:0:{_USERS}"]
     if spec.shm_bytes:
         made.append(f"--shm-size={spec.shm_bytes}b")
@@ -120,8 +125,18 @@ def not_pulled(spec: OciSpec, command: str, error: ProgramError) -> MissingError
 
 
 def _started(
-    spec: OciSpec, program: Path, inside: PurePosixPath, root: Path, variables: Sequence[str]
+    spec: OciSpec,
+    program: Path,
+    inside: PurePosixPath,
+    root: Path,
+    variables: Sequence[str],
+    *,
+    layered: bool,
 ) -> list[str]:
-    if not spec.image:
+    """Its root and first program; a root that is not `layered` gets a layer of the engine's."""
+    mounted = f"--volume={program}:{inside}:ro"
+    if spec.image:
+        return [mounted, f"--entrypoint={inside}", spec.image]
+    if layered:
         return ["--rootfs", str(root), str(inside), *variables]
-    return [f"--volume={program}:{inside}:ro", f"--entrypoint={inside}", spec.image]
+    return [mounted, "--rootfs", f"{root}:O", str(inside), *variables]

@@ -157,6 +157,7 @@ OCI = kind(
         layered=lambda spec: _engine(spec).takes_a_folder and not of(spec).image,
         own_kernel=lambda spec: command_line.has_own_kernel(of(spec).runtime),
         engine=True,
+        rootless=True,
         group="*" + "[0-9a-f]" * 12,
         details=lambda spec: {"engine": of(spec).engine},
         forget=forget,

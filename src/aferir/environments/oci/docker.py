@@ -14,7 +14,7 @@ from aferir.environments.tool import INSIDE, VARIABLES, Place
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
 from aferir.linux import process, scratch, undo, wait
-from aferir.machine import packages
+from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 
 REPOSITORY = "aferir-userland"
@@ -28,7 +28,9 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
     name, mark = place.name, f"{undo.MARK}={place.entry.id}"
     return [
         *("docker", "run", "--rm", "--interactive", "--name", name, "--hostname", "aferir"),
-        *("--log-driver=none", f"--cgroup-parent=/{name}", "--pull=never", f"--env={mark}"),
+        *("--log-driver=none", "--pull=never", f"--env={mark}"),
+        # An ordinary user could not remove a group that the daemon makes.
+        *((f"--cgroup-parent=/{name}",) if privileges.is_root() else ()),
         *(() if spec.runtime == "runc" else (f"--runtime={spec.runtime}",)),
         *command_line.isolation(spec),
         *command_line.folders(spec, files, place.disk),

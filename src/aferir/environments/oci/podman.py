@@ -10,7 +10,7 @@ from aferir.environments.oci.spec import KIND, OciSpec
 from aferir.environments.tool import INSIDE, VARIABLES, Place
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import cgroup, process, undo
-from aferir.machine import packages
+from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 
 _PROGRAMS = ("podman", "conmon", "runc")
@@ -19,7 +19,7 @@ _PULL_S, _ASK_S = 900.0, 60.0
 
 def check() -> Finding:
     """Finding about its presence."""
-    if absent := packages.missing(_PROGRAMS):
+    if absent := packages.missing(_needed()):
         said = f"not installed: {', '.join(absent)}"
         return Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
     return Finding(f"{KIND} podman", "ok", "engine")
@@ -27,7 +27,7 @@ def check() -> Finding:
 
 def ready(spec: OciSpec) -> None:
     """Ensure that Podman, the runtime and the image are present. Errors: MissingError."""
-    if absent := packages.missing(_PROGRAMS):
+    if absent := packages.missing(_needed(spec.network)):
         raise MissingError(
             f"environment `{spec.name}`: not installed: {', '.join(absent)}",
             remedy=packages.install_command(absent),
@@ -44,6 +44,14 @@ def ready(spec: OciSpec) -> None:
         raise MissingError(f"environment `{spec.name}`: {why}", remedy='runtime = "runc"')
     if spec.image:
         _pull(spec)
+
+
+def _needed(network: str = "none") -> tuple[str, ...]:
+    """Programs that containers need; those of an ordinary user get IDs and a network by others."""
+    if privileges.is_root():
+        return _PROGRAMS
+    own_network = network not in ("none", "host")
+    return (*_PROGRAMS, "newuidmap", *(("slirp4netns",) if own_network else ()))
 
 
 def _pull(spec: OciSpec) -> None:
@@ -66,6 +74,8 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
         program=place.program,
         inside=INSIDE,
         root=place.root,
+        tree=place.tree,
+        rootless=not privileges.is_root(),
         files=files,
         disk=place.disk,
         variables=VARIABLES,

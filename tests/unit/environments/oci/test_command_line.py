@@ -15,10 +15,13 @@ from aferir.linux.cgroup import Layout
 from aferir.model.plan import EnvironmentSpec
 
 
-def line(**keys: object) -> list[str]:
+def line(tree: Path | None = None, **keys: object) -> list[str]:
+    """Command line of root, or of an ordinary user who has a userland of their own at `tree`."""
     values = {"name": "c", "kind": "oci", "cpus": 1, "memory_bytes": 2**28}
     return command_line.run(
         OciSpec(**(values | keys)),  # type: ignore[arg-type]
+        tree=tree,
+        rootless=tree is not None,
         name="aferir-1",
         mark="AFERIR_MARK=1",
         limits=(20_000, 10**6),
@@ -39,6 +42,17 @@ def test_the_userland_is_the_root_unless_an_image_is_named() -> None:
     assert "--volume=/host/aferir-inside:/.aferir-inside:ro" in named
     assert "--volume=/state/disk:/srv/aferir" in named
     assert not [word for word in line() if word.startswith("--volume")]
+
+
+def test_an_ordinary_user_has_a_layer_of_the_engine_and_no_control_group() -> None:
+    said = line(Path("/home/u/tree"), user_namespace=True)
+    assert said[-4:] == ["--rootfs", "/home/u/tree:O", "/.aferir-inside", "A=b"]
+    assert "--volume=/host/aferir-inside:/.aferir-inside:ro" in said
+    assert not [word for word in said if word.startswith(("--cgroup-parent", "--uidmap"))]
+    assert "--cgroup-parent=/aferir-1" in line()
+    flag = "--runtime-flag=ignore-cgroups"
+    assert flag in line(Path("/home/u/tree"), runtime="runsc")
+    assert flag not in line(runtime="runsc")
 
 
 def test_limits_are_what_podman_may_set() -> None:

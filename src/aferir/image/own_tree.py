@@ -1,0 +1,54 @@
+"""The files of a userland that belong to an ordinary user, as root of a user namespace needs them.
+
+Root's images are readable by all, but their owner has no number in the namespace of a user: such a
+file can neither be changed nor copied up by an overlay (user_namespaces(7)).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.image.progress import Progress, silent
+from aferir.linux import journal, process, undo
+
+_COPY_LIMIT_S = 300.0
+
+
+def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
+    """Root of an image's files that belong to us: those of our image, or a copy of root's.
+
+    Errors: MissingError as of `userland.ensure`, ProgramError where they cannot be copied.
+    """
+    image = userland.ensure(progress, extra)
+    if image.tree.stat().st_uid == os.geteuid():
+        return image.tree
+    images = journal.cache_folder() / "images"
+    folder = images / f"{image.metadata.hash}-own"
+    if (folder / "tree").is_dir():
+        return folder / "tree"
+    progress("copying root's userland, once")
+    entry = journal.write(userland.BUILDING, {"folder": str(images)})
+    copy = images / f".building-{entry.id}"
+    try:
+        copy.mkdir(parents=True)
+        _copy(image.tree, copy / "tree")
+        try:
+            copy.rename(folder)
+        except OSError:
+            if not (folder / "tree").is_dir():  # else somebody else was faster
+                raise
+    finally:
+        undo.remove_tree(copy)
+        journal.erase(entry)
+    return folder / "tree"
+
+
+def _copy(tree: Path, to: Path) -> None:
+    """Copy all that we may read: passwords and devices are left out, which no program needs."""
+    line = ["cp", "-a", "--no-preserve=ownership", str(tree), str(to)]
+    done = process.run(line, timeout_s=_COPY_LIMIT_S, check=False)
+    if not (to / "bin/sh").exists():
+        raise ProgramError(f"the userland cannot be copied: {process.explain_exit(done)}")
