@@ -46,6 +46,8 @@ def is_heard(found: Heard, wanted: Heard | float) -> bool:
         # A part of the number: what was found is 12, 7 or 1 of it.
         (r"took (\d+)", "took 12.7 ms", UNREAD),
         (r"took=(\d+)", "took=12.7", UNREAD),
+        (r"took (\d)", "took 12 ms", UNREAD),
+        (r"(\d) ms", "took 12 ms", UNREAD),
         (r"(\d+) ?ms", "took 12.7 ms", UNREAD),
         (r"(\d+) ?ms", "took 12,7 ms", UNREAD),
         (r"took (\d+)", "took 12,7 ms", UNREAD),

@@ -15,9 +15,9 @@ _FOLLOWS = re.compile(
 """Unit behind a number."""
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
 """Continuation of a list of times, one per server tried, of which the number is the first."""
-_MORE = re.compile(rb"\.\d|(?:,\d{3})+(?:\.\d+)?(?!\w|,\S)|[,']\d+" + _FOLLOWS.pattern)
+_MORE = re.compile(rb"\.?\d|(?:,\d{3})+(?:\.\d+)?(?!\w|,\S)|[,']\d+" + _FOLLOWS.pattern)
 """Continuation of a number of which only the beginning was found: `12` of `12.7`."""
-_LESS = re.compile(rb"\d([.,'])\Z")
+_LESS = re.compile(rb"\d([.,']?)\Z")
 """Beginning of a number of which only the end was found: `7` of `12.7`."""
 _NAMED = re.compile(rb"([A-Za-z_][\w.-]{0,60})\"?\s?[=:]\s?\"?\Z")
 """Name of a field right before its value, as in logfmt and JSON."""
@@ -99,7 +99,7 @@ def _is_part(line: bytes, found: re.Match[bytes], group: str | int) -> bool:
     begins, ends = found.start() == start, found.end() == end
     if begins and line[start : start + 1].isdigit():
         before = _LESS.search(line, max(0, start - 2), start)
-        if before and (before[1] == b"." or _FOLLOWS.match(line, end)):
+        if before and (before[1] in (b"", b".") or _FOLLOWS.match(line, end)):
             return True
     return ends and line[end - 1 : end].isdigit() and _MORE.match(line, end) is not None
 
