@@ -33,7 +33,8 @@ from aferir.colocation.applying import Machine
 from aferir.colocation.guard import Guard, metrics_file
 from aferir.colocation.job import Job, Outcome, Reason, Tick
 from aferir.colocation.metrics import Totals
-from aferir.colocation.observing import Observer
+from aferir.colocation.observing import Observer, Union
+from aferir.colocation.pace import Pace
 from aferir.colocation.reporting import Reporter
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.settings import Decider, Policy, ServiceState, State
@@ -145,23 +146,6 @@ class _Helpers(NamedTuple):
     reporter: Reporter
 
 
-class _Union:
-    """Threads of all services (tid to pid), the same object as long as none of them changes."""
-
-    def __init__(self) -> None:
-        self._parts: list[dict[int, int]] = []
-        self._made: dict[int, int] = {}
-
-    def of(self, parts: list[dict[int, int]]) -> dict[int, int]:
-        """Return the union of the services' threads; `parts`: the same objects if unchanged."""
-        if len(parts) == 1:
-            return parts[0]
-        if [*map(id, parts)] != [*map(id, self._parts)]:
-            self._parts = parts
-            self._made = {tid: pid for part in parts for tid, pid in part.items()}
-        return self._made
-
-
 class _Loop:
     """A run of the control loop, and its state between two control periods."""
 
@@ -183,7 +167,8 @@ class _Loop:
             Observer(served, latencies, waits, self._started[0])
             for served, latencies, waits in zip(job.services, *sensors, strict=True)
         ]
-        self._threads = _Union()
+        self._threads = Union()
+        self._pace = Pace(job.period_s)
         self._watch = Watch(machine.group)
         self._child: subprocess.Popen[str] | None = None
         self._books = _Books()
@@ -194,7 +179,8 @@ class _Loop:
         due = time.monotonic()
         try:
             while not stopping.asked:
-                note(self._tick())
+                tick = self._tick()
+                note(tick)
                 ended = [one.has_ended() for one in self._observers]
                 if all(ended):
                     return "service ended"
@@ -203,9 +189,10 @@ class _Loop:
                     self._look_at_batch()
                 if not self._batch_goes_on():
                     return "batch ended"
-                due += self._job.period_s
+                period_s = self._pace.after(tick)
+                due += period_s
                 now = time.monotonic()
-                if now > due + self._job.period_s:
+                if now > due + period_s:
                     self._books.late += 1
                     due = now
                 time.sleep(max(0.0, due - now))

@@ -1,4 +1,4 @@
-"""Observes one service: its threads, what they use, its latencies, and what it waits for."""
+"""Observes services: their threads, what they use, their latencies, and what they wait for."""
 
 from __future__ import annotations
 
@@ -127,3 +127,20 @@ class Observer:
     def close(self) -> None:
         """Close files; the sensor stays open."""
         self.follower.close()
+
+
+class Union:
+    """Threads of all services (tid to pid), the same object as long as none of them changes."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[int, int]] = []
+        self._made: dict[int, int] = {}
+
+    def of(self, parts: list[dict[int, int]]) -> dict[int, int]:
+        """Return the union of the services' threads; `parts`: the same objects if unchanged."""
+        if len(parts) == 1:
+            return parts[0]
+        if [*map(id, parts)] != [*map(id, self._parts)]:
+            self._parts = parts
+            self._made = {tid: pid for part in parts for tid, pid in part.items()}
+        return self._made

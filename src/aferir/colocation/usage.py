@@ -7,6 +7,7 @@ proc(5), cgroup-v2.rst of the kernel.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping
@@ -20,6 +21,9 @@ from aferir.probes.cpu import STATES, parse_cpu_ticks
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = "/proc/pressure/cpu"
 _SLOW_S = 0.45
+_RESERVING_S = 2.0
+"""Interval in seconds of the search for reserving processes, which asks for each of the machine:
+policies smooth what others use over as long."""
 _MOST_OPEN = 512
 """Largest number of open files: the default limit of a process is 1,024, and a JVM has thousands of
 threads."""
@@ -132,13 +136,16 @@ class Usage:
     def __init__(self, group: Group | None) -> None:
         self._files: dict[str, int] = {}
         self._reserving: tuple[int, ...] = ()
+        self._searched_s = -math.inf
         self._batch = _of_group(group, "cpuacct", "cpuacct.usage", "cpu.stat")
         self._throttled = _of_group(group, "cpu", "cpu.stat", "cpu.stat")
 
     def look(self, threads: Mapping[int, int], pids: Collection[int]) -> Seen:
         """Read all counters: threads (tid to pid), processes, the batch group and the machine."""
         self._close_all_but(threads)
-        self._reserving = reserving(pids)
+        now_s = time.monotonic()
+        if now_s >= self._searched_s + _RESERVING_S:
+            self._reserving, self._searched_s = reserving(pids), now_s
         return msgspec.structs.replace(
             self.look_quickly(pids),
             threads={
@@ -158,7 +165,7 @@ class Usage:
         return Seen(
             time_s=time.monotonic(),
             service_s=_seconds(pids),
-            others_reserved_s=_seconds(self._reserving),
+            others_reserved_s=_seconds(pid for pid in self._reserving if pid not in pids),
             batch_s=parse_usage(self._read(self._batch)),
             idle_s=(by_state["idle"] + by_state["iowait"]) / _TICKS,
             steal_s=by_state["steal"] / _TICKS,

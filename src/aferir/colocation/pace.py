@@ -1,0 +1,37 @@
+"""Chooses the time until the next decision: twice the control period while nothing changes.
+
+A decision costs about a thousandth of a second of a core, nearly all of it for looking. Far below
+the SLA, after the settings have stayed the same for long, a second look in a period finds nothing;
+what does happen then is noticed one period later at most.
+"""
+
+from __future__ import annotations
+
+from aferir.colocation.job import Tick
+from aferir.colocation.settings import Settings
+
+STEADY_S = 10.0
+"""Seconds without a change after which decisions become rarer: the longest hold of the policy
+`aferir`, so that nothing of what it does ends meanwhile."""
+FAR = 0.5
+"""Latency quantile in terms of the SLA's bound, below which every service must be for that."""
+RARER = 2
+"""Factor of the period then."""
+
+
+class Pace:
+    """The period of one run, and since when nothing has changed."""
+
+    def __init__(self, period_s: float) -> None:
+        self._period_s = period_s
+        self._settings: Settings | None = None
+        self._since_s = 0.0
+
+    def after(self, tick: Tick) -> float:
+        """Return the seconds from this decision to the next one."""
+        settings, state = tick.now.unexplained(), tick.state
+        far = all(one.ratio is not None and one.ratio < FAR for one in state.each)
+        if settings != self._settings or not far:
+            self._settings, self._since_s = settings, state.time_s
+        steady = state.time_s - self._since_s >= STEADY_S
+        return self._period_s * (RARER if steady else 1)
