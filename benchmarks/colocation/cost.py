@@ -1,4 +1,4 @@
-"""Measure the CPU time of a controller that decides ten times a second, and its memory."""
+"""Measure the CPU time of a controller that decides ten times a second, or five, and its memory."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def _share(sensor: str, shares: list[float]) -> Figure:
         n=len(shares),
         target=f"<= {_CPU:g}",
         holds=share <= _CPU,
-        note=f"ten decisions a second, 82 threads, 20 critical, latency by a {sensor}; "
+        note=f"ten decisions a second, five while nothing changes; 82 threads, "
+        f"20 critical, latency by a {sensor}; "
         f"{shares[0]:.4f} to {shares[-1]:.4f}",
     )
 
