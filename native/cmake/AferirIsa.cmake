@@ -19,7 +19,10 @@ if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "objcopy is missing: install binutils")
 endif()
 # LLVM's linker has no --force-group-allocation before release 19; binutils' has since 2.29.
-find_program(AFERIR_LD NAMES ld.bfd ld REQUIRED)
+# A cross-compiler's own is named by the compiler.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-prog-name=ld.bfd
+  OUTPUT_VARIABLE AFERIR_OWN_LD OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_program(AFERIR_LD NAMES ${AFERIR_OWN_LD} ld.bfd ld REQUIRED)
 set(AFERIR_LD_FORMAT)
 if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(AFERIR_LD_FORMAT -m elf_i386)  # built with -m32 on a 64-bit system

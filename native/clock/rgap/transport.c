@@ -2,7 +2,6 @@
 #include "transport.h"
 
 #include <errno.h>
-#include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -11,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* It uses struct timespec without declaring it. */
+#include <linux/errqueue.h>
 
 /* A wider bracket around CLOCK_REALTIME was interrupted: look again. */
 enum { WIDE_BRACKET_NS = 150, BRACKET_TRIES = 3 };
@@ -83,6 +85,14 @@ static void note_local(struct transport_address* from, const struct cmsghdr* c) 
     }
 }
 
+/* musl's CMSG_NXTHDR adds a mask of a signed type. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+static struct cmsghdr* next_header(struct msghdr* message, struct cmsghdr* header) {
+    return CMSG_NXTHDR(message, header);
+}
+#pragma GCC diagnostic pop
+
 /* Reads one message from the socket or its error queue with whatever stamp comes along. */
 static int read_message(int socket, int flags, struct iovec* iov, struct transport_address* from,
                         struct timespec* stamp, uint32_t* id) {
@@ -101,7 +111,7 @@ static int read_message(int socket, int flags, struct iovec* iov, struct transpo
     if (length < 0) {
         return length;
     }
-    for (struct cmsghdr* c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
+    for (struct cmsghdr* c = CMSG_FIRSTHDR(&message); c != NULL; c = next_header(&message, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
             struct scm_timestamping stamps;
             memcpy(&stamps, CMSG_DATA(c), sizeof(stamps));
@@ -172,10 +182,10 @@ static void set_local(struct msghdr* message, const struct transport_address* to
     v6.ipi6_ifindex = to->interface;
     size_t size = is_v4 ? sizeof(v4) : sizeof(v6);
     struct cmsghdr* c = message->msg_control;
-    message->msg_controllen = CMSG_SPACE(size);
+    message->msg_controllen = (socklen_t)CMSG_SPACE(size); /* size_t in glibc, socklen_t in musl */
     c->cmsg_level = is_v4 ? IPPROTO_IP : IPPROTO_IPV6;
     c->cmsg_type = is_v4 ? IP_PKTINFO : IPV6_PKTINFO;
-    c->cmsg_len = CMSG_LEN(size);
+    c->cmsg_len = (socklen_t)CMSG_LEN(size);
     memcpy(CMSG_DATA(c), is_v4 ? (const void*)&v4 : (const void*)&v6, size);
 }
 

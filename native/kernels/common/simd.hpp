@@ -100,14 +100,25 @@ template <int Count, typename Body>
     }(std::make_integer_sequence<int, Count>{});
 }
 
+/// The lanes of `low` and then `high` whose numbers are `Lane`, in that order.
+template <int... Lane, typename Lanes>
+[[gnu::always_inline]] inline Lanes shuffled(Lanes low, Lanes high) {
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(low, high, Lane...);
+#else  // GCC 11 takes the numbers as a vector only
+    using Numbers __attribute__((vector_size(sizeof(Lanes)))) = std::int64_t;
+    return __builtin_shuffle(low, high, Numbers{Lane...});
+#endif
+}
+
 /// One step of transpose(): lanes whose index has the bit `Width` change places between a and b.
 template <int Width, int... Lane>
 [[gnu::always_inline]] inline void exchange_lanes(Vector& a, Vector& b,
                                                   std::integer_sequence<int, Lane...> /*lanes*/) {
     const Vector low =
-        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? Lane : kLanes + (Lane ^ Width))...);
+        shuffled<((Lane & Width) == 0 ? Lane : int{kLanes} + (Lane ^ Width))...>(a, b);
     const Vector high =
-        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? (Lane ^ Width) : kLanes + Lane)...);
+        shuffled<((Lane & Width) == 0 ? (Lane ^ Width) : int{kLanes} + Lane)...>(a, b);
     a = low;
     b = high;
 }

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/simd.hpp"
+
 namespace aferir::npb::AFERIR_ISA {
 
 /// W neighbouring points. W may be less than the level's registers hold, where a grid is small.
@@ -30,7 +32,7 @@ void store_block(double* target, Block<W> block) {
 /// Of the 2 W points of `low` and `high`, those at First, First + Step, ...
 template <int First, int Step, int W, int... I>
 Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...> /*places*/) {
-    return __builtin_shufflevector(low, high, (First + Step * I)...);
+    return shuffled<(First + Step * I)...>(low, high);
 }
 
 /// The W points that begin `First` after the begin of `low`, which `high` continues.

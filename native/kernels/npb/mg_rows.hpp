@@ -58,7 +58,7 @@ Block<W> odds(Block<W> low, Block<W> high) {
 /// even[First], odd[First], even[First + 1], ...: W numbers.
 template <int First, int W, int... I>
 Block<W> interleaved(Block<W> even, Block<W> odd, std::integer_sequence<int, I...> /*places*/) {
-    return __builtin_shufflevector(even, odd, (First + I / 2 + I % 2 * W)...);
+    return shuffled<(First + I / 2 + I % 2 * W)...>(even, odd);
 }
 
 inline void wrap_row(double* row, std::size_t size) {

@@ -54,6 +54,28 @@ static struct rgap_config config_to(const char* address, uint16_t port) {
     return config;
 }
 
+/* The server's thread may be kept from its core for longer than a client waits. */
+static int created(struct rgap** clock, const struct rgap_config* config) {
+    int status = rgap_create(clock, config);
+    for (int i = 0; i < 20 && status != RGAP_OK; ++i) {
+        status = rgap_create(clock, config);
+    }
+    return status;
+}
+
+/* The facts once the clock has looked twice: by its thread, or by being asked. */
+static struct rgap_facts looked_twice(struct rgap* clock) {
+    struct rgap_facts facts;
+    rgap_info(clock, &facts);
+    for (int i = 0; i < 1000 && facts.looks < 2; ++i) {
+        rgap_poll(clock);
+        pause_ms(10);
+        rgap_info(clock, &facts);
+    }
+    CHECK(facts.looks == 2);
+    return facts;
+}
+
 static void check_inside(struct rgap* clock) {
     uint64_t time, bound, before = rvec_process_now(rvec);
     CHECK(rgap_now(clock, &time, &bound) == RGAP_OK);
@@ -86,7 +108,7 @@ static void synchronises(const char* address) {
     for (int i = 0; i < 20; ++i) {
         struct rgap* clock;
         struct rgap_facts facts;
-        CHECK(rgap_create(&clock, &config) == RGAP_OK);
+        CHECK(created(&clock, &config) == RGAP_OK);
         CHECK(rgap_info(clock, &facts) == RGAP_OK);
         CHECK(facts.level == 1 && facts.looks == 1 && facts.timeline != 0);
         check_inside(clock);
@@ -110,7 +132,7 @@ static void asked_at_many_addresses(const char* bound, int asked) {
     for (int i = 0; i < asked; ++i) {
         struct rgap_config config = config_to(addresses[i], port);
         struct rgap* clock;
-        int status = rgap_create(&clock, &config);
+        int status = created(&clock, &config);
         if (status != RGAP_OK) {
             fprintf(stderr, "%s: %s\n", addresses[i], rgap_strerror(status));
         }
@@ -134,7 +156,7 @@ static void a_deadline_of_for_ever_is_one(void) {
     config.second_look_ns = UINT64_MAX;
     config.background = 1;
     struct rgap* clock;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     check_inside(clock);
     rgap_destroy(clock);
     rgap_server_stop(server);
@@ -147,7 +169,7 @@ static void a_reader_does_not_wait_for_a_writer(void) {
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
     struct rgap_config config = config_to("127.0.0.1", port);
     struct rgap* clock;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     for (int step = 0; step < 2; ++step) {
         uint32_t sequence = atomic_fetch_add(&clock->sequence, 1) + 1;
         uint64_t kept[PUBLISHED_WORDS];
@@ -170,7 +192,7 @@ static void with_the_program_s_own_stamps(void) {
     config.user_stamps = 1;
     struct rgap* clock;
     struct rgap_facts facts;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     rgap_info(clock, &facts);
     CHECK(facts.kernel_stamped == 0);
     check_inside(clock);
@@ -185,17 +207,13 @@ static void second_looks_find_injected_rates(void) {
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
     struct drifting_clock local[6];
     struct rgap* clock[6];
-    struct rgap_facts facts;
     for (int i = 0; i < 6; ++i) {
         struct drifting_clock fresh = {rvec, rates[i % 3], 987654321U};
         local[i] = fresh;
         struct rgap_config config = config_to("127.0.0.1", port);
         config.source = drifting_source(&local[i]);
         config.background = i >= 3;
-        CHECK(rgap_create(&clock[i], &config) == RGAP_OK);
-        CHECK(rgap_poll(clock[i]) == RGAP_OK); /* not due yet */
-        rgap_info(clock[i], &facts);
-        CHECK(facts.looks == 1);
+        CHECK(created(&clock[i], &config) == RGAP_OK);
     }
     for (int i = 0; i < 130; ++i) {
         pause_ms(10);
@@ -203,13 +221,8 @@ static void second_looks_find_injected_rates(void) {
             check_inside(clock[k]);
         }
     }
-    pause_ms(300);
     for (int i = 0; i < 6; ++i) {
-        if (i < 3) {
-            CHECK(rgap_poll(clock[i]) == RGAP_OK);
-        }
-        rgap_info(clock[i], &facts);
-        CHECK(facts.looks == 2);
+        struct rgap_facts facts = looked_twice(clock[i]);
         CHECK_NEAR(facts.rate_ppm, -rates[i % 3], facts.rate_doubt_ppm + 0.02);
         check_inside(clock[i]);
     }
@@ -229,7 +242,7 @@ static void a_tree_adds_its_bounds_up(void) {
         struct rgap_config config = config_to("127.0.0.1", port);
         struct rgap_facts facts;
         struct rgap_server_facts served;
-        CHECK(rgap_create(&clock[level], &config) == RGAP_OK);
+        CHECK(created(&clock[level], &config) == RGAP_OK);
         rgap_info(clock[level], &facts);
         rgap_server_info(server[0], &served);
         CHECK(facts.level == level);
@@ -260,7 +273,7 @@ static void survives_a_bad_path(void) {
     struct rgap* clock;
     struct rgap_facts facts;
     struct rgap_server_facts served;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     rgap_info(clock, &facts);
     rgap_server_info(server, &served);
     CHECK(facts.malformed + facts.foreign > 0);
@@ -278,7 +291,7 @@ static void goes_on_without_its_server(void) {
     config.deadline_ns = 100000000;
     struct rgap* clock;
     struct rgap_facts facts;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     rgap_server_stop(server);
     uint64_t time, bound, later, grown;
     rgap_now(clock, &time, &bound);
@@ -298,7 +311,7 @@ static void notices_another_timeline(void) {
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
     struct rgap_config config = config_to("127.0.0.1", port);
     struct rgap* clock;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     rgap_server_stop(server);
     struct rgap_server_config again;
     rgap_server_config_init(&again);
@@ -360,7 +373,7 @@ static void a_flood_of_rubbish_is_counted(void) {
     close(sender);
     struct rgap_config config = config_to("127.0.0.1", port);
     struct rgap* clock;
-    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    CHECK(created(&clock, &config) == RGAP_OK);
     check_inside(clock);
     struct rgap_server_facts facts;
     rgap_server_info(server, &facts);
