@@ -94,11 +94,14 @@ def _all_or_nothing(name: str, unit: str, n: int, done: process.Completed) -> Fi
 
 
 def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence[Figure]:
-    """Run one file, or take its complete run; nothing of it may be left on the machine."""
+    """Run one file, or take its complete run; nothing of it may be left on the machine.
+
+    A complete run with a cell that failed is made again.
+    """
     done = finished(RUNS, name)
-    if done is not None:
+    if done is not None and (figures := figures_of(figure, done))[0].holds:
         note(f"{name} is done: {done.folder}", 0.0)
-        return figures_of(figure, done)
+        return figures
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
     with own_state() as state:
