@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -29,6 +30,10 @@ _KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", 
 _MEMORY = 2**28
 _LEVEL = 1 - 0.05 / len(PARTS)
 """Level of each interval, so that all of them hold together in 95 of 100 benches."""
+_NICE = -19
+"""Nice value while delays are planted. At 0 and a load of 25, a sleep of 5 ms took 9.3 ms and its
+part grew by 5.3 ms: who has waited for a CPU in vain is not kept waiting again right after.
+"""
 _RESOLUTION_S = 1e-4
 """Resolution in s that the ledger claims, and so the difference that it need not see."""
 
@@ -39,7 +44,8 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     for k, kind in enumerate(_KINDS):
         note(f"requests for {kind}", k / 2 / len(_KINDS))
         figures += _adds_up(kind, 3 if options.quick or kind == "uml" else 20)
-    figures += _planted(20 if options.quick else 100, note)
+    with _favoured():
+        figures += _planted(20 if options.quick else 100, note)
     return BenchResult(bench="interactive", quick=options.quick, figures=tuple(figures))
 
 
@@ -95,6 +101,18 @@ def _planted(pairs: int, note: Note) -> list[Figure]:
     return figures
 
 
+@contextlib.contextmanager
+def _favoured() -> Iterator[None]:
+    """Give this process and its children the CPUs first in the block, where that is permitted."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def _grown(plain: Sequence[Ledger], delayed: Sequence[Ledger], part: str) -> Array:
     """Growth of a part in each pair, in s."""
     pairs = zip(plain, delayed, strict=True)
@@ -114,7 +132,9 @@ def _found(part: str, grown: Mapping[str, Array], planted_s: Array) -> Figure:
     said = "too few pairs"
     if growth is not None and excess is not None:
         agrees = excess.low <= _RESOLUTION_S and excess.high >= -_RESOLUTION_S
-        holds = max(medians, key=medians.__getitem__) == part and growth.low > 0 and agrees
+        # An interval that is wider than twice the delay agrees with anything.
+        if excess.high - excess.low <= 2 * _PLANTED_S:
+            holds = max(medians, key=medians.__getitem__) == part and growth.low > 0 and agrees
         said = (
             f"grown by [{growth.low * 1e3:.2f}, {growth.high * 1e3:.2f}] ms, planted "
             f"{np.median(planted_s) * 1e3:.2f} ms, difference of both "

@@ -81,6 +81,9 @@ class Course {
           output_{Capture(job.keep_bytes, job.hash), Capture(kSaid, false)} {
         if (job.directory.empty()) {
             std::filesystem::create_directory(folder_);
+        } else {
+            open_file(folder_,
+                      O_PATH | O_DIRECTORY);  // else its error would be told of the program
         }
     }
 

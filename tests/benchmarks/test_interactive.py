@@ -30,6 +30,8 @@ def test_a_delay_is_found_where_it_was_planted_and_as_long_as_it_was(
     assert figure.n == PAIRS
 
 
-def test_too_few_pairs_are_not_judged() -> None:
+def test_too_few_pairs_and_too_much_noise_are_not_judged() -> None:
+    loud = {name: 50 * values for name, values in grown("booted_s", 0.006).items()}
+    assert _found("booted_s", loud, np.full(PAIRS, 0.006)).holds is None
     few = {name: values[:4] for name, values in grown("booted_s", 0.006).items()}
     assert _found("booted_s", few, np.full(4, 0.006)).holds is None

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "common/arguments.hpp"
@@ -155,6 +156,15 @@ TEST(Launch, NoSuchProgramIsTold) {
     const std::string report = report_of({"--", "aferir-has-no-such-program"});
     expect_in(report, R"("stage":"execute")");
     expect_in(report, R"("errno":2)");
+}
+
+TEST(Launch, AFolderThatIsNotThereIsNamed) {
+    try {
+        report_of({"--directory", "/no/such", "--", "true"});
+        FAIL() << "it ran";
+    } catch (const std::system_error& error) {
+        EXPECT_NE(std::string(error.what()).find("/no/such"), std::string::npos);
+    }
 }
 
 TEST(Launch, AFileThatIsNoProgramIsShownAsItStarts) {
