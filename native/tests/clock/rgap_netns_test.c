@@ -1,5 +1,6 @@
 /* Over a veth pair between two network namespaces, which this test makes and removes. Needs root;
- * both ends read one clock, so the true offset is zero. */
+ * both ends read one clock, so the true offset is zero, and within the bound on any machine. How
+ * small the error is, and how many exchanges it takes, is measured by the bench `clock`. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -13,13 +14,7 @@
 #include "aferir/rgap.h"
 #include "check.h"
 
-enum { RUNS = 200 };
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { SLOWED_DOWN = 1 };
-#else
-enum { SLOWED_DOWN = 0 };
-#endif
+enum { RUNS = 50 };
 
 static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static char server_name[64], client_name[64];
@@ -68,7 +63,7 @@ static int by_size(const void* a, const void* b) {
 }
 
 static void measure(const struct rgap_config* config) {
-    static double error[RUNS], width[RUNS], exchanges[RUNS];
+    static double error[RUNS], width[RUNS];
     for (int i = 0; i < RUNS; ++i) {
         struct rgap* clock;
         struct rgap_facts facts;
@@ -76,27 +71,14 @@ static void measure(const struct rgap_config* config) {
         rgap_info(clock, &facts);
         error[i] = fabs((double)facts.offset_ns);
         width[i] = (double)facts.half_width_ns;
-        exchanges[i] = facts.exchanges;
         CHECK(error[i] <= width[i]);
         rgap_destroy(clock);
     }
     qsort(error, RUNS, sizeof(*error), by_size);
     qsort(width, RUNS, sizeof(*width), by_size);
-    qsort(exchanges, RUNS, sizeof(*exchanges), by_size);
-    printf(
-        "error: median %.0f ns, 99 %% %.0f ns; half-width: median %.0f ns; "
-        "exchanges: median %.0f, least %.0f\n",
-        error[RUNS / 2], error[RUNS * 99 / 100], width[RUNS / 2], exchanges[RUNS / 2],
-        exchanges[0]);
+    printf("error: median %.0f ns, largest %.0f ns; half-width: median %.0f ns\n", error[RUNS / 2],
+           error[RUNS - 1], width[RUNS / 2]);
     fflush(stdout);
-    if (getenv("AFERIR_EMULATED") != NULL) {
-        return; /* then only the bound has to hold */
-    }
-    CHECK(SLOWED_DOWN || error[RUNS / 2] <= 50);
-    CHECK(error[RUNS / 2] <= width[RUNS / 2] / 4);
-    /* Not in seconds, for processors differ and change their speed; how long a look takes is
-     * measured by `aferir bench clock`. The least, for other programs may run here too. */
-    CHECK(exchanges[0] <= 50);
 }
 
 /* In a child, so that the parent can tidy up whatever becomes of it. */

@@ -143,7 +143,7 @@ Settings settings(const std::string& url) {
     made.bytes_per_second = kRate;
     made.startup_s = 0.4;  // a busy machine may be late by less, and nobody is to blame
     made.patience = 20 * kSecond;
-    made.silence = 2 * kSecond;
+    made.silence = 60 * kSecond;
     return made;
 }
 
@@ -163,7 +163,7 @@ TEST(Engine, SeesAStallInEveryStreamThatHadOneAndInNoOther) {
         ASSERT_TRUE(client.playback());
         EXPECT_EQ(client.playback()->received(), 120'000);
         const bool planted = deeds[k] == Deed::kStall;
-        if (!server.punctual(k)) {
+        if (!server.punctual(k) || client.playback()->own_violations() > 0) {
             continue;
         }
         ++judged;
@@ -174,7 +174,7 @@ TEST(Engine, SeesAStallInEveryStreamThatHadOneAndInNoOther) {
         }
     }
     if (judged < deeds.size() / 2) {
-        GTEST_SKIP() << "the machine is too busy for the server to keep its own times";
+        GTEST_SKIP() << "the machine is too busy for server and clients to keep their own times";
     }
 }
 
@@ -190,7 +190,11 @@ class EngineEnds : public testing::TestWithParam<End> {};
 TEST_P(EngineEnds, IsAnOutcomeAndNobodyIsLost) {
     Server server({GetParam().deed});
     const std::vector<Arrival> one{{0, GetParam().watch}};
-    const auto run = run_clients(settings(server.url("/front")), one);
+    Settings made = settings(server.url("/front"));
+    if (GetParam().deed == Deed::kSilence) {
+        made.silence = 2 * kSecond;
+    }
+    const auto run = run_clients(made, one);
     EXPECT_EQ(run.clients[0].outcome(), GetParam().outcome) << run.clients[0].reason();
     const std::string line = summary(run);
     EXPECT_NE(line.find("\"verified\":true"), std::string::npos);

@@ -39,9 +39,9 @@ class Served {
         const std::lock_guard lock(mutex_);
         return reported_;
     }
-    /// Waits for a report that holds `part`.
+    /// Waits for a report that holds `part`, for a minute at most.
     bool reports(const std::string& part) {
-        for (int i = 0; i < 200 && reported().find(part) == std::string::npos; ++i) {
+        for (int i = 0; i < 6000 && reported().find(part) == std::string::npos; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
         return reported().find(part) != std::string::npos;
@@ -160,10 +160,11 @@ class Rogue {
               auto connection = listener_.accept({});
               behaviour(connection);
           }) {}
-    [[nodiscard]] ClientOptions client() const {
+    [[nodiscard]] ClientOptions client(
+        std::chrono::seconds patience = std::chrono::minutes(1)) const {
         ClientOptions options;
         options.server = {"127.0.0.1", listener_.port()};
-        options.socket.patience = std::chrono::seconds(1);
+        options.socket.patience = patience;
         options.most_bytes = 1000;
         return options;
     }
@@ -197,7 +198,7 @@ TEST(Tcp, AServerThatFallsSilentEndsItAfterTheTimeOut) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
             }
         });
-        TcpTransport transport(rogue.client());
+        TcpTransport transport(rogue.client(std::chrono::seconds(1)));
         EXPECT_NE(failure_of([&] { transport.run({mode, 100, 5, 7}); }).find("silent for 1 s"),
                   std::string::npos);
         done = true;
