@@ -38,7 +38,7 @@ done
 _LOADING_S = 300.0
 _MODULES = ("veth", "bonding", "bridge", "sch_tbf", "sch_netem", "sch_fq", "tcp_bbr")
 _SLOWNESS = 100.0
-"""Host seconds that an emulated second may take."""
+"""Time limit of one emulated second, in seconds of the host."""
 
 
 @contextmanager
@@ -124,7 +124,7 @@ class Guest:
 
 
 class Guests:
-    """A place in two guests."""
+    """Two guests in which tasks of a test network are measured."""
 
     kind: Kind = "guests"
 
@@ -177,7 +177,7 @@ class Guests:
 
 
 def check(task: Task) -> None:
-    """Errors: UsageError if two guests cannot carry out the task."""
+    """Raise UsageError if two guests cannot carry out the task."""
     if task.network.hosts != 2 or wiring.wiring(task.network, task.method) != "direct":
         raise UsageError(
             "two guests are joined by cables, with no switch between them",

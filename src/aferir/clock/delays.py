@@ -46,7 +46,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     """Additional duration in s of the first exchange; each later one has half of the previous."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError for values that no network has."""
+        """Raise ValueError for values that no network has."""
         times = (self.floor_s, self.jitter_s, self.tail_scale_s, self.timeout_s, self.cold_s)
         if min(times) < 0 or not 0 <= self.asymmetry_s <= self.floor_s:
             raise ValueError("delays are not negative, and asymmetry_s is at most floor_s")

@@ -34,7 +34,7 @@ class StopRule(msgspec.Struct, frozen=True, kw_only=True):
     """Pause in s between two exchanges, which limits the load of the network."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError for a rule that could never be met."""
+        """Raise ValueError for a rule that could never be met."""
         if self.smallest < 2 or self.discard < 0:
             raise ValueError("a standard deviation needs two round trips, and discard is >= 0")
         if self.messages < self.discard + self.smallest:

@@ -30,7 +30,7 @@ from aferir.model.finding import Finding
 
 PROVIDER = "lxd"
 KIND = "lxd"
-"""Kind of the journal entries."""
+"""Kind of the journal entries of LXD's instances."""
 TAG = "user.aferir"
 """Setting with the ID of an instance's journal entry."""
 OWNER_TAG = "user.aferir.owner"

@@ -56,7 +56,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Share of its CPUs that an instance may use; None: all."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         if not (1 <= self.hosts <= MOST_HOSTS and 1 <= self.per_host <= MOST_PER_HOST):
             raise ValueError(f"hosts, per_host: from 1 to {MOST_HOSTS} and {MOST_PER_HOST}")
 
@@ -70,7 +70,7 @@ class Host:
         self.cache = cache
         self.copying = threading.Lock()
         self.places: dict[int, str] = {}
-        """Number of the place on the host to the name of its instance."""
+        """Names of the host's instances by the numbers of their places."""
 
 
 class SimulatedCloud:

@@ -86,13 +86,13 @@ def check(asked: Description) -> Description:
 
 
 def check_nodes(nodes: int) -> None:
-    """Errors: UsageError if a cluster cannot have that many nodes."""
+    """Raise UsageError if a cluster cannot have that many nodes."""
     if not 1 <= nodes <= MOST_NODES:
         raise UsageError(f"a cluster cannot have {nodes} nodes", remedy=f"choose 1 to {MOST_NODES}")
 
 
 def check_pins(state: State, chosen: Mapping[str, tuple[int, ...]], host: Sequence[int]) -> None:
-    """Errors: UsageError if a node, or a CPU of the host, does not exist."""
+    """Raise UsageError if a node, or a CPU of the host, does not exist."""
     known = [node.name for node in state.nodes]
     for name, cpus in chosen.items():
         if name not in known:

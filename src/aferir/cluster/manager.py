@@ -112,7 +112,7 @@ def create_from(
 
 
 def require(description: Description, *, built: bool = False) -> None:
-    """Errors: MissingError if this machine lacks something for such a cluster.
+    """Raise MissingError if this machine lacks something for such a cluster.
 
     With `built`, a userland exists already. UsageError for a network device of nodes without one.
     """

@@ -230,7 +230,7 @@ def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description)
 
 
 def _check_tree(tree: Path, name: str) -> None:
-    """Errors: UsageError if a userland lacks what a node needs."""
+    """Raise UsageError if a userland lacks what a node needs."""
     for file, package in _NEEDED.items():
         if not (tree / file).is_symlink() and not (tree / file).exists():
             raise UsageError(

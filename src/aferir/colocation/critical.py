@@ -52,7 +52,7 @@ class Matcher:
     """Threads that a selector names. Each name is matched once, as pools share one name."""
 
     def __init__(self, selector: Selector) -> None:
-        """Errors: UsageError if the selector contains an invalid regular expression."""
+        """Raise UsageError if the selector contains an invalid regular expression."""
         self._all = selector.all
         self._kernel = [_compiled(text) for text in selector.names]
         self._java = [_compiled(text) for text in selector.java]

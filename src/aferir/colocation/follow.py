@@ -23,7 +23,7 @@ class Follower:
     """The threads of a service, and the critical ones according to a selector."""
 
     def __init__(self, spec: ServiceSpec, selector: Selector) -> None:
-        """Errors: UsageError if the selector contains an invalid regular expression."""
+        """Raise UsageError if the selector contains an invalid regular expression."""
         self._matcher = Matcher(selector)
         self._selector = selector
         self._service = Service(spec)

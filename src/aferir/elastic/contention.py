@@ -29,7 +29,7 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     """Share of an allocation's time alone in which the image store and its link are busy."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         if self.hosts is not None and self.hosts < 1:
             raise ValueError("hosts: at least one")
         if self.at_once < 1:

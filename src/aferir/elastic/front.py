@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The environment's quota of Nodes; None: no quota."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible setting."""
+        """Raise ValueError, naming the setting, if one is impossible."""
         if self.clients_per_node < 1:
             raise ValueError("clients_per_node: a Node serves at least one client")
         if self.most_nodes is not None and self.most_nodes < 1:

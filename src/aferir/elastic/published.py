@@ -58,9 +58,9 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
     alone: tuple[int, ...]
     """Number of blocked clients in each run without contention between allocations."""
     blocked: tuple[int, ...]
-    """Blocked clients of each run if they do."""
+    """Number of blocked clients in each run with contention between allocations."""
     blocked_percent: float
-    """Mean percentage of blocked clients if they do."""
+    """Mean percentage of blocked clients with contention between allocations."""
     fitted: bool
     """Whether the seconds at the image store were fitted on this cell."""
 
@@ -165,7 +165,7 @@ def _runs(cell: Cell, shared: Contention, seed: int) -> Sequence[Result]:
 
 
 def _fitted(cell: Cell, seed: int) -> float:
-    """Bisect for the seconds at the store: more of them block more clients of the same seed."""
+    """Seconds at the image store that block the published share of clients, by bisection."""
     low, high = 0.0, cell.latency_mean_s
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -30,7 +30,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """One of `arrivals.SHAPES`."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         if self.clients < 1:
             raise ValueError("clients: at least one")
         if self.shape not in SHAPES:

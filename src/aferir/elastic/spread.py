@@ -85,7 +85,7 @@ class SpreadAudience:
         self._workers: tuple[str, ...] = tuple(sorted(client.nthreads()))
 
     def require_reach(self, front: str) -> None:
-        """Errors: UsageError if workers are on other hosts and Front listens on loopback only."""
+        """Raise UsageError if workers are on other hosts and Front listens on loopback only."""
         elsewhere = [worker for worker in self._workers if not _is_loopback(_host_of(worker))]
         if elsewhere and _is_loopback(front):
             raise UsageError(

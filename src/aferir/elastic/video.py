@@ -52,7 +52,7 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
     content: Content = "h264"
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         least, most = RATES_BPS
         if not 0 < self.seconds < math.inf:
             raise ValueError(f"video: {self.seconds} s is no length")
@@ -184,7 +184,7 @@ def _encode(video: Video, path: Path) -> None:
 
 
 def _check(video: Video, made: Probed) -> None:
-    """Errors: ProgramError if the result differs from the request."""
+    """Raise ProgramError if the result differs from the request."""
     lasts = abs(made.seconds - video.seconds) <= max(2 / _FRAMES_HZ, 0.001 * video.seconds)
     rated = abs(made.bitrate_bps / video.bitrate_bps - 1) <= _AGREES
     if made.codec != "h264" or not lasts or not rated:

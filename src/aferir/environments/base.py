@@ -112,9 +112,9 @@ class Phases(msgspec.Struct, frozen=True, kw_only=True):
     copied_s: float | None = None
     """TcI: copying the image to the instance's disk."""
     booted_s: float | None = None
-    """First part of TiI: until the first program of the instance runs."""
+    """First part of TiI: from the end of the copy until the instance's first program runs."""
     ready_s: float | None = None
-    """Second part of TiI: from then until a command can be run in it."""
+    """Second part of TiI: from the start of the first program until a command can be run."""
     total_s: float
     """TaR: from the request until a command can be run."""
 

@@ -33,7 +33,7 @@ class Made(msgspec.Struct, frozen=True):
     instance: Instance
     kind: Kind
     merging: journal.Entry | None = None
-    """Journal entry of page merging that was enabled for it."""
+    """Journal entry of page merging, if that was enabled for the instance."""
 
 
 class Service:

@@ -191,7 +191,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def refuse_device(path: Path) -> None:
-    """Errors: OSError if a device, pipe or socket is there, which a new file would replace.
+    """Raise OSError if a device, pipe or socket is there, which a new file would replace.
 
     As root `--parquet /dev/null` would otherwise leave a regular file there for everybody.
     """

@@ -62,11 +62,11 @@ class Completed(msgspec.Struct, frozen=True):
     started_unix_ns: int
     duration_s: float
     stopped_s: float = 0.0
-    """Part of the duration in s in which it was stopped by SIGSTOP, as far as detected."""
+    """Part of the duration in s in which the program was stopped by SIGSTOP, as far as detected."""
     others: tuple[Completed, ...] = ()
     """Results of the other tenants of the same environment."""
     started_bound_ns: int = 0
-    """Largest error of its start in ns; 0 where it ran on this host."""
+    """Largest error of `started_unix_ns` in ns; 0 where the program ran on this host."""
 
 
 def run(

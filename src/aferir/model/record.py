@@ -68,7 +68,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """Events by name, with the place of each, e.g. the time at which a link was cut."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError where `values` and `at` have different lengths."""
+        """Raise ValueError where `values` and `at` have different lengths."""
         if len(self.values) != len(self.at):
             raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
 

@@ -169,7 +169,7 @@ def _decimal_sign(numbers: Sequence[str]) -> str:
 
 
 def _repeated(number: str) -> set[str]:
-    """Sign between groups of digits, if there is more than one of it."""
+    """Separators of groups of digits: characters that occur more than once in a number."""
     signs = re.findall(r"\D", number.rstrip(_SIGNS))
     return {sign for sign in signs if signs.count(sign) > 1}
 

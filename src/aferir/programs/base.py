@@ -110,9 +110,9 @@ class Program(Protocol[_Values]):
     """A frozen struct whose fields declare the parameters (`aferir.model.parameters`). `threads`
     and `processes` are limited by an environment's CPUs; `mpi` selects the MPI."""
     kinds: tuple[EnvironmentKind, ...] = ()
-    """Kinds of environment in which it can run; (): all that can run any program."""
+    """Kinds of environment in which the program can run; empty: all that can run any program."""
     of_packages: bool = False
-    """Whether it runs only on the host, or where an image contains its Debian packages."""
+    """Whether the program runs only on the host, or where an image contains its Debian packages."""
     short_io: tuple[Mapping[str, Parameter], ...] = ()
     """Parameters of its short forms for studies of cost per I/O, which take seconds to a few
     minutes on two cores with 24 GB of memory and 20 GB of disk. Such a program reports `VOLUME`,

@@ -29,7 +29,7 @@ class Altered(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     after: str
     run: str
-    """First run with the new one."""
+    """First run in which the condition is `after`."""
     distance: int
     """Runs from the change point to that run; 0: the same run, below 0: an earlier one."""
 

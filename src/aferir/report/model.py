@@ -54,7 +54,7 @@ class CountedFailure(msgspec.Struct, frozen=True):
 
 
 class CountedWarning(msgspec.Struct, frozen=True):
-    """A doubt, with the number of repetitions that raised it; None: it concerns all of them."""
+    """A warning, with the number of repetitions that raised it; None: it concerns the whole run."""
 
     warning: Warning
     """First warning of its code."""
@@ -279,7 +279,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     explanations: tuple[Explanation, ...] = ()
     """Comparisons whose causes were measured."""
     not_explained: tuple[str, ...] = ()
-    """One sentence for each group that lacks the repetitions for it."""
+    """One sentence for each group that has too few repetitions to be explained."""
     rule: Rule
     repetitions: int
     """Number of finished repetitions that count, failures included."""

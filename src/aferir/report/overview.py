@@ -34,7 +34,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
     """Groups with at least one failure."""
     without_result: int
-    """Number of those groups without any result."""
+    """Number of groups in which no repetition succeeded."""
     repetitions: int
     of: int
     """Number of repetitions in those groups, successful ones included."""
@@ -63,7 +63,7 @@ class EnvironmentOverview(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     emulated: bool
     groups: int
-    """Number of groups in which it was to be compared."""
+    """Number of groups in which the plan compares the environment."""
     outcomes: dict[Outcome, int]
     """Comparisons by outcome; empty for an emulated environment, about which nothing is claimed."""
     failed: int

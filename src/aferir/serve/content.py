@@ -41,7 +41,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     conditions: Conditions | None = None
-    """None where the run is damaged."""
+    """Conditions of the run, such as host and kernel; None where the run is damaged."""
 
 
 class _Told(msgspec.Struct, frozen=True):

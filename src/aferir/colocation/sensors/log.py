@@ -50,7 +50,7 @@ class LogSensor:
         self._problem = ""
 
     def look(self) -> Look:
-        """See `Sensor`."""
+        """Parse the lines that were appended since the previous call."""
         lines = wrappers.entries(self._tail.lines(), self._pieces)
         each = len(lines) // MOST_LINES + 1
         found = self._understood(self._some(lines, each), each)
@@ -72,7 +72,7 @@ class LogSensor:
         return self._understood(wrappers.entries(whole, []), 1)
 
     def close(self) -> None:
-        """See `Sensor`."""
+        """Close the log file."""
         self._tail.close()
 
     def _some(self, lines: Sequence[bytes], each: int) -> Sequence[bytes]:

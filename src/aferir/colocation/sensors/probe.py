@@ -64,11 +64,11 @@ class Probe:
 
     @property
     def helpers(self) -> tuple[int, ...]:
-        """See `Sensor`."""
+        """Process ID of the program that sends the requests."""
         return (self._child.pid,)
 
     def look(self) -> Look:
-        """See `Sensor`; failed requests are among the latencies as well."""
+        """Read the outcomes of the requests since the previous call; failures are latencies, too."""
         asked = self._decoder.decode_lines(self._lines())
         if asked:
             self._problem = asked[-1].failure or (_MOVED if asked[-1].status in REDIRECTS else "")
@@ -80,7 +80,7 @@ class Probe:
         )
 
     def close(self) -> None:
-        """See `Sensor`."""
+        """End the program that sends the requests."""
         process.end(self._child)
 
     def _begin(self) -> None:

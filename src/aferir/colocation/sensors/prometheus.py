@@ -73,14 +73,14 @@ class PrometheusSensor:
         self._thread.start()
 
     def look(self) -> Look:
-        """See `Sensor`."""
+        """Return what the thread has scraped since the previous call."""
         with self._lock:
             latencies, self._latencies = self._latencies, Histogram()
             unread, self._unread = self._unread, 0
             return Look(latencies=latencies, unread=unread, problem=self._problem)
 
     def close(self) -> None:
-        """See `Sensor`."""
+        """End the thread that scrapes."""
         self._ends.set()
         self._thread.join(self._timeout_s + self._interval_s)
 

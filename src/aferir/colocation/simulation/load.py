@@ -31,7 +31,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Arrivals = "poisson"
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         if not self.steps or self.steps[0][0] != 0 or list(self.steps) != sorted(self.steps):
             raise ValueError("steps: they begin at second 0 and are in order of time")
         if not all(0 < utilisation < math.inf for _, utilisation in self.steps):

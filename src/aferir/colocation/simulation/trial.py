@@ -49,7 +49,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     control_s: float = 0.1
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the impossible value."""
+        """Raise ValueError, naming the value, if one is impossible."""
         if self.service_threads < 1 or self.batch_threads < 0 or self.machine.cpus < 1:
             raise ValueError("threads and processors: at least one of each")
         if not (0 <= self.warm_up_s < self.duration_s < math.inf and self.control_s > 0):

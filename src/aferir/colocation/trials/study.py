@@ -58,7 +58,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Errors: UsageError if an arm or the batch program does not exist, MissingError."""
+        """Check that the arms and the batch program exist.
+
+        Errors: UsageError if one does not, MissingError if the batch program is not installed.
+        """
         if not self.batch.command:
             need_batch(self.batch.program)
         for arm in self.arms:

@@ -85,7 +85,7 @@ def start_command(folder: Path, name: str, log: Path) -> list[str]:
 
 
 def daemon_command(folder: Path, name: str, log: Path) -> list[str]:
-    """Command that runs it in the background; returns when it runs, and outlives us."""
+    """Command that starts the container in the background, and ends when the container runs."""
     return ["lxc-start", "-d", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 

@@ -38,11 +38,11 @@ class Needs(msgspec.Struct, frozen=True):
     programs: tuple[str, ...]
     """Programs on the host's PATH, for the native environment."""
     packages: tuple[str, ...]
-    """Debian packages that contain them, for the host and for images."""
+    """Debian packages that contain the programs, for the host and for images."""
     client: str = ""
     """Native program of aferir that the driver starts."""
     client_package: str = ""
-    """Debian package needed to compile that program; without it, the program is not built."""
+    """Debian package without which `client` is not compiled."""
     jars: str = ""
     """Name of the Java programs that are fetched once, see `jars`."""
 

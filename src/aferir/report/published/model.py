@@ -142,9 +142,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     for percent and for figures that are not positive.
     """
     difference: float | None = None
-    """None where the figures do not compare."""
+    """Quotient or difference of the two figures; None where they do not compare."""
     difference_interval: Interval | None = None
-    """None also where our figure has no error."""
+    """Interval of `difference`; None also where the run's figure has no interval."""
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ _LOGGER = "http.log.access"
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; lines of Caddy's other loggers are no responses."""
+    """Parse a line of Caddy's log; lines of loggers other than the access log are no responses."""
     head = line.partition(b"{")[0]
     document = fields.decoded(line)
     if document is None:

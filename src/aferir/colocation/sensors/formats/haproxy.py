@@ -31,7 +31,7 @@ _EVENT = re.compile(
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; a request that ended before it was complete (`CD--`, `sH--`) has failed."""
+    """Parse a line of HAProxy's log; a request that was cut short (`CD--`, `sH--`) has failed."""
     found = _HTTP.fullmatch(line) or _CLF.fullmatch(line)
     if found is None:
         return ASIDE if _TCP.fullmatch(line) or _EVENT.fullmatch(line) else UNREAD

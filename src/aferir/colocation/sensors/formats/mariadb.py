@@ -16,7 +16,7 @@ _MARK = b"# Query_time:"
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; the statement's lines and other comments are parts of the entry."""
+    """Parse a line of the slow query log; only its line with `Query_time` is a response."""
     found = _QUERY.match(line)
     if found is None:
         return UNREAD if line.startswith(_MARK) else ASIDE

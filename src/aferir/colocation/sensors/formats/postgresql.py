@@ -30,7 +30,7 @@ _GOES_ON = re.compile(rb"(?:\[\d+-(?:[2-9]|\d\d+)\]|(?:\[\d+-\d+\] )?(?:\t|#011)
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; only the first message of a line counts, so that text of a query never does."""
+    """Parse a line of PostgreSQL's log by its first message, not by the text of a query."""
     if _GOES_ON.match(line):
         return ASIDE
     severity, found = _SEVERITY.search(line), _DURATION.search(line)

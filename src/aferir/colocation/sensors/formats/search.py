@@ -25,7 +25,7 @@ _OTHER = re.compile(r"fetch|index_indexing|indexing\.slowlog|\bi\.i\.s\b|\bi\.i\
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`."""
+    """Parse a line of a slow log of Elasticsearch or OpenSearch, plain or JSON."""
     if line[:1] == b"{":
         document = fields.decoded(line)
         return UNREAD if document is None else _from_json(document)

@@ -111,7 +111,7 @@ def parser(template: Template) -> Parser:
 
 @functools.lru_cache(maxsize=256)
 def _by_status(status: bytes) -> Heard | None:
-    """See `by_status`; a dash is a request without a response, other text no status."""
+    """Outcome by a status field: a dash is a request without a response, other text is not read."""
     if re.fullmatch(rb"-?\d{1,6}", status):
         return by_status(int(status))
     return FAILED if status == b"-" else UNREAD

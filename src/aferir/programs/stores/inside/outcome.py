@@ -27,10 +27,10 @@ class Figures:
     requests: int
     """Searches, transactions or operations of the store in the measured part."""
     bytes_read: int
-    """Bytes of the programs' own reads in it, from cache or device."""
+    """Bytes that the programs read in the measured part, from cache or device."""
     bytes_written: int
     setup_s: float
-    """Seconds before it, for creating and loading the data."""
+    """Seconds before the measured part, for creating and loading the data."""
     cpu: CpuTime
     """CPU time of the programs in the measured part."""
     others: dict[str, float | str] = field(default_factory=dict)

@@ -34,7 +34,7 @@ class Child:
         return self._process.pid
 
     def ensure_alive(self) -> None:
-        """Errors: FailedError with the reason if the program has ended."""
+        """Raise FailedError with the reason if the program has ended."""
         code = self._process.poll()
         if code is not None:
             raise FailedError(self._explain(code))

@@ -96,7 +96,7 @@ def read_report(said: str) -> Report:
 
 
 def check_report(report: Report, wanted: Mapping[str, float]) -> None:
-    """Errors: WrongError unless that many requests of each kind succeeded."""
+    """Raise WrongError unless that many requests of each kind succeeded."""
     for kind, number in wanted.items():
         well = report.get((kind, "Return=OK"), 0.0)
         if well != number:
