@@ -126,7 +126,7 @@ def search(
 
 
 def together(one: Candidate, other: Candidate) -> Candidate:
-    """Both changes applied together."""
+    """Return the candidate with the changes of both."""
     packets = max(one.method.packets_per_slave, other.method.packets_per_slave)
     method = msgspec.structs.replace(one.method, packets_per_slave=packets)
     return Candidate(f"{one.name}, {other.name}", method, add(one.tuning, other.tuning))

@@ -34,7 +34,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     level: int
     nodes: int
     ready_s: float
-    """Time in s at which the last of them is synchronised."""
+    """Time in s at which the last node of the level is synchronised."""
     errors: tuple[Errors, ...]
 
 

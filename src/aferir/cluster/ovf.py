@@ -37,9 +37,9 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     href: str
     size: int
     is_compressed: bool = False
-    """Whether it is compressed by gzip."""
+    """Whether the file is compressed by gzip."""
     chunk_bytes: int = 0
-    """Size of its pieces, `HREF.000000000` and so on; 0: it is in one piece (DSP0243, 7.1)."""
+    """Bytes of each piece, `HREF.000000000` and so on; 0: one file (DSP0243, 7.1)."""
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):

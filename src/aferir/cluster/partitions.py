@@ -56,7 +56,7 @@ class Partition(msgspec.Struct, frozen=True):
     start: int
     size: int
     is_root: bool = False
-    """Whether its type is that of a root partition."""
+    """Whether the partition's type is that of a root partition."""
 
 
 class _Entry(msgspec.Struct, frozen=True):

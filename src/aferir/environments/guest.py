@@ -50,7 +50,7 @@ class GuestWithAgent(ABC):
         return done
 
     def release(self) -> float:
-        """Power it off and remove everything; returns the duration in s."""
+        """Power the guest off and remove everything; returns the duration in s."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:

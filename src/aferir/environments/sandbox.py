@@ -190,12 +190,12 @@ class SandboxInstance:
         self._inside.get(source, destination)
 
     def pause(self) -> None:
-        """Freeze all its processes."""
+        """Freeze all processes of the instance."""
         self._alive()
         groups.freeze(self._folders, frozen=True)
 
     def resume(self) -> None:
-        """Thaw them."""
+        """Thaw all processes of the instance."""
         self._alive()
         groups.freeze(self._folders, frozen=False)
 

@@ -82,7 +82,7 @@ class Tenants:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a command in all of them at once, until the last one ends.
+        """Run a command in all tenants at once, until the last one ends.
 
         With `stagger` in the specification each starts that much after the one before. Returns the
         result of the first tenant, with those of the others in `others`. Errors: those of any.
@@ -118,15 +118,15 @@ class Tenants:
         self._instances[0].get(source, destination)
 
     def pause(self) -> None:
-        """Stop all of them."""
+        """Pause all tenants."""
         self._each(lambda instance: instance.pause())
 
     def resume(self) -> None:
-        """Let all of them go on."""
+        """Resume all tenants."""
         self._each(lambda instance: instance.resume())
 
     def release(self) -> float:
-        """Release all of them even if some fail; raises the first error."""
+        """Release all tenants, even if some fail; raises the first error."""
         clock = time.perf_counter()
         errors: list[AferirError | OSError] = []
         for instance in self._instances:

@@ -175,7 +175,7 @@ class SpreadInstance:
         self._each[0].get(source, destination)
 
     def pause(self) -> None:
-        """Stop all of them from using any CPU."""
+        """Pause the instances on all hosts."""
         for one in self._each:
             one.pause()
 
@@ -185,7 +185,7 @@ class SpreadInstance:
             one.resume()
 
     def release(self) -> float:
-        """Release all of them; returns the longest duration in s."""
+        """Release the instances on all hosts; returns the longest duration in s."""
         for host, instance in self._beside:
             instance.release()
             self._lose(host)

@@ -63,11 +63,11 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     power: str = ""
     """Source of its power as that host names it, e.g. `rapl`; empty: none is read."""
     allocated: AllocationSpec | None = None
-    """Allocation that it is part of; `reach` is () then, and known once it is made. None: it is
+    """Allocation that the host is part of, during which `reach` becomes known; None: the host is
     there already.
     """
     number: int = 0
-    """Number of the host within its allocation, from 1; 0: it is part of none."""
+    """Number of the host within its allocation, from 1; 0: the host is part of none."""
     memory_bytes: int | None = None
     """Largest amount of memory to use there, in bytes; None: all that is found."""
     cloud: Wanted | None = None

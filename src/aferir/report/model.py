@@ -240,7 +240,7 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     roof_flops: float
     """Attainable operations/s at that intensity."""
     limit: Limit
-    """Limit that determines it."""
+    """Limit that determines the roof: memory or arithmetic."""
     share: float
     """Measured over attainable operations/s."""
 
@@ -313,7 +313,7 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     first: str
     second: str
     notes: tuple[str, ...] = ()
-    """Notes that qualify all of it: one run each, another machine."""
+    """Notes that qualify the whole comparison, such as other machines or one run each."""
     cells: tuple[CellComparison, ...]
     not_compared: tuple[NotCompared, ...] = ()
     only_first: tuple[str, ...]

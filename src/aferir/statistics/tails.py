@@ -28,9 +28,9 @@ class _Table(msgspec.Struct, frozen=True):
     """Quantiles of |centre| / error of the biweight, one row for each number of samples."""
 
     levels: Array
-    """Probabilities that the quantile of the same column is exceeded."""
+    """Probability of exceeding the quantile, by column."""
     sizes: Array
-    """Numbers of samples of the rows, increasing."""
+    """Number of samples, by row; increasing."""
     quantiles: Array
     """Quantiles by size and level."""
 

@@ -147,7 +147,7 @@ def _own(program: str) -> str:
 
 
 def _covered(path: str, files: Sequence[str]) -> bool:
-    """Whether a file is one of those, or below one of those folders."""
+    """Whether a path is among `files`, or below one of the folders among them."""
     whole = Path(path).resolve()
     return any(whole.is_relative_to(Path(name).resolve()) for name in files)
 

@@ -44,7 +44,7 @@ def _apart(view: View) -> bool:
 
 
 def _still_apart(view: View) -> bool:
-    """A confined batch cannot show that it could use more, so this ends after `hold_s` as well."""
+    """Whether the batch stays confined: at most for `hold_s`, as it cannot show a need for more."""
     soon = view.signals.time_s - view.before.since_s < view.chosen.hold_s
     alone = not view.signals.company.active
     return view.few and alone and soon and view.needs == view.before.own_cpus
