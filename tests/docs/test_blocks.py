@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from aferir.cli import parser
 from aferir.cli.mpirun import separate
 from aferir.colocation import verbs as colocate
+from tests.checkout import ROOT
 from tests.docs.blocks import LANGUAGES, Block, aferir_commands, blocks, blocks_of_all_pages, script
+from tests.docs.shortened import shortened
 from tests.docs.tables import READERS, read_experiment
 
 BLOCKS = blocks_of_all_pages()
@@ -98,3 +101,13 @@ def test_a_wrong_key_is_found(tmp_path: Path) -> None:
     path.write_text('[[environment]]\nname = "a"\nkind = "native"\ncpu = 1\n', encoding="utf-8")
     with pytest.raises(Exception, match="cpu"):
         read_experiment(path)
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(ROOT.glob("experiments/*.toml"))])
+def test_an_experiment_is_shortened_in_its_rule_and_its_time_alone(name: str) -> None:
+    text = (ROOT / "experiments" / name).read_text(encoding="utf-8")
+    whole, short = tomllib.loads(text), tomllib.loads(shortened(text))
+    assert short.pop("stop") == {"repetitions": 1}
+    assert short["experiment"].pop("time_limit") == "5 min"
+    del whole["stop"], whole["experiment"]["time_limit"]
+    assert short == whole

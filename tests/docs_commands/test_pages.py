@@ -1,7 +1,8 @@
 """Every command of every page runs: `make docs-test`, within an hour or so, as root.
 
 The blocks of a page run in their order in one new folder, which has the checkout's files as a
-reader has them. Blocks that cannot run here carry their reason: see tests/docs/blocks.py.
+reader has them, but for experiments, which are shortened. Blocks that cannot run here carry their
+reason: see tests/docs/blocks.py.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import pytest
 
 from tests.checkout import ROOT
 from tests.docs.blocks import Block, blocks_of_all_pages, script
+from tests.docs.shortened import shorten
 
-_LIMIT_S = 1800  # of one block: the longest experiment of a page takes a quarter of an hour
+_LIMIT_S = 1800  # of one block: README's four commands take minutes each on a busy machine
 _EXECUTABLE = ("sh", "console")
 PAGES = [
     pytest.param(list(found), id=page)
@@ -36,6 +38,7 @@ PAGES = [
 def test_every_block_of_the_page_runs(page: list[Block], tmp_path: Path) -> None:
     copied = ["git", "checkout-index", "--all", f"--prefix={tmp_path}/"]
     subprocess.run(copied, cwd=ROOT, check=True)
+    shorten(tmp_path / "experiments")
     left_out = [f"{block.place}: {block.not_run}" for block in page if block.not_run]
     print(*left_out, sep="\n")  # noqa: T201 - shown with -rA, and where a page fails
     for block in page:

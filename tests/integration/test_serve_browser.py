@@ -154,7 +154,16 @@ def test_twelve_environments_on_sixty_workloads_do_not_overlap(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", ["", "history.html", "run/made-up-003/index.html"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "history.html",
+        "run/made-up-003/index.html",
+        "compare.html?run=made-up-001&run=made-up-010",
+    ],
+    ids=["list", "history", "run", "comparison"],
+)
 def test_no_page_has_a_serious_finding_of_accessibility(
     browser: Browser, server: Server, address: str, scheme: Any
 ) -> None:

@@ -1,0 +1,28 @@
+"""Experiment files as `make docs-test` runs them: a page's command is shown to work, no more.
+
+How sure an experiment's figures are takes the repetitions that its file asks for, which are minutes
+to an hour each. Pages run them with one repetition and five minutes at most; what the time limit
+leaves out is in the report as such.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_STOP = re.compile(r"^\[stop\]\n(?:.+\n)+", re.MULTILINE)
+_LIMIT = re.compile(r'^time_limit = ".*"', re.MULTILINE)
+
+
+def shortened(text: str) -> str:
+    """Return an experiment file with one repetition, and with a limit of 5 minutes for all of it."""
+    assert len(_STOP.findall(text)) == 1, "an experiment file has one section [stop]"
+    assert text.index("time_limit") < text.index("[stop]"), "[experiment] has a time limit"
+    limited = _LIMIT.sub('time_limit = "5 min"', text, count=1)
+    return _STOP.sub("[stop]\nrepetitions = 1\n", limited)
+
+
+def shorten(folder: Path) -> None:
+    """Shorten all experiment files in a folder."""
+    for path in folder.glob("*.toml"):
+        path.write_text(shortened(path.read_text(encoding="utf-8")), encoding="utf-8")
