@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test test-openstack docs docs-test packages lint setup setup-dev format reference pins clean
+.PHONY: run test test-openstack docs docs-test packages image lint setup setup-dev format reference pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -22,9 +22,14 @@ test-openstack: setup-dev
 docs:
 	@scripts/docs
 
-# What is released, in dist/: sdist, manylinux wheel, SBOM, Debian packages. Compiles all kernels.
+# What is released, in dist/: sdist, manylinux wheel, SBOM, Debian packages, recipes for Spack.
+# Compiles all kernels.
 packages: setup-dev
 	@scripts/package
+
+# The tool as an OCI image, dist/aferir-VERSION.oci.tar; compiles all kernels.
+image: setup-dev
+	@scripts/package sdist wheel image
 
 # Every command of every page, as root; most of the time goes into experiments of minutes each.
 docs-test: setup-dev

@@ -1,5 +1,7 @@
 # aferir.clock._native: both libraries for Python. Needs nanobind (requirements/build.in) and the
-# headers of the Python that the package is built for; without them the rest is built all the same.
+# headers of a Python; without them the rest is built all the same. The module keeps to the stable
+# ABI of Python 3.11 (PEP 384), so that one wheel serves every later version, too: what differs
+# between versions is in the package nanobind-backend, which pip chooses.
 find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
 if(Python_Development.Module_FOUND)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
@@ -11,7 +13,8 @@ if(NOT nanobind_FOUND)
   return()
 endif()
 
-nanobind_add_module(aferir_clock_python NB_STATIC python/module.cpp)
+nanobind_add_module(aferir_clock_python BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11
+  python/module.cpp)
 set_target_properties(aferir_clock_python PROPERTIES OUTPUT_NAME _native)
 target_link_libraries(aferir_clock_python PRIVATE rgap)
 target_link_options(aferir_clock_python PRIVATE -Wl,--exclude-libs,ALL)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# `scripts/package spack` writes the version and the checksum of its source archive into this file.
+
+from spack_repo.builtin.build_systems.python import PythonPackage
+
+from spack.package import *
+
+
+class Aferir(PythonPackage):
+    """Measures what a computing environment (bare host, container, virtual machine) costs a
+    program: runs real programs in each, next to each other in rounds, and reports what differs, by
+    how much, and how sure that is."""
+
+    pypi = "aferir/aferir-@VERSION@.tar.gz"
+
+    license("Apache-2.0")
+
+    version("@VERSION@", sha256="@SHA256@")
+
+    variant(
+        "mpi",
+        default="openmpi",
+        values=("openmpi", "mpich", "none"),
+        multi=False,
+        description="MPI of the programs that pass messages, and of MPI_Wtime as one time",
+    )
+    variant("dedup", default=True, description="Build the program that finds duplicate blocks")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("python@3.11:", type=("build", "link", "run"))
+    depends_on("py-scikit-build-core@0.11:", type="build")
+    depends_on("py-nanobind@3.1:", type="build")
+
+    depends_on("py-duckdb@1.4:", type="run")
+    depends_on("py-jinja2@3.1:", type="run")
+    depends_on("py-msgspec@0.20:", type="run")
+    depends_on("py-nanobind-backend@1", type="run")
+    depends_on("py-numpy@2.2:", type="run")
+    depends_on("py-rich@14:", type="run")
+    depends_on("py-scipy@1.15:", type="run")
+    depends_on("py-shtab@1.7:", type="run")
+
+    depends_on("openmpi", when="mpi=openmpi")
+    depends_on("mpich", when="mpi=mpich")
+    depends_on("zlib-api", when="+dedup", type=("build", "link"))
+    depends_on("openssl", when="+dedup", type=("build", "link"))
+
+    def config_settings(self, spec, prefix):
+        """Settings of scikit-build-core: the compiler wrapper of an MPI has no suffix in Spack."""
+        settings = {"cmake.define.CMAKE_DISABLE_FIND_PACKAGE_ZLIB": "~dedup" in spec}
+        for name in ("openmpi", "mpich"):
+            if f"mpi={name}" in spec:
+                settings[f"cmake.define.AFERIR_MPICC_{name}"] = spec[name].prefix.bin.mpicc
+        return settings
