@@ -32,12 +32,11 @@ class Aferir(PythonPackage):
     depends_on("ninja", type="build")
     depends_on("python@3.11:", type=("build", "link", "run"))
     depends_on("py-scikit-build-core@0.11:", type="build")
-    depends_on("py-nanobind@3.1:", type="build")
+    depends_on("py-nanobind@2.4:", type="build")
 
     depends_on("py-duckdb@1.4:", type="run")
     depends_on("py-jinja2@3.1:", type="run")
     depends_on("py-msgspec@0.20:", type="run")
-    depends_on("py-nanobind-backend@1", type="run")
     depends_on("py-numpy@2.2:", type="run")
     depends_on("py-rich@14:", type="run")
     depends_on("py-scipy@1.15:", type="run")
@@ -49,8 +48,13 @@ class Aferir(PythonPackage):
     depends_on("openssl", when="+dedup", type=("build", "link"))
 
     def config_settings(self, spec, prefix):
-        """Settings of scikit-build-core: the compiler wrapper of an MPI has no suffix in Spack."""
-        settings = {"cmake.define.CMAKE_DISABLE_FIND_PACKAGE_ZLIB": "~dedup" in spec}
+        """Settings of scikit-build-core: the compiler wrapper of an MPI has no suffix in Spack, and
+        the clocks' module is for the one Python of the spec."""
+        settings = {
+            "wheel.py-api": "",
+            "cmake.define.AFERIR_ONE_PYTHON": True,
+            "cmake.define.CMAKE_DISABLE_FIND_PACKAGE_ZLIB": "~dedup" in spec,
+        }
         for name in ("openmpi", "mpich"):
             if f"mpi={name}" in spec:
                 settings[f"cmake.define.AFERIR_MPICC_{name}"] = spec[name].prefix.bin.mpicc

@@ -6,15 +6,20 @@ from spack.package import *
 
 
 class PyDuckdb(PythonPackage):
-    """The database DuckDB as a module of Python, from version 1.4 on, where it has a source archive of
-    its own."""
+    """The database DuckDB as a module of Python, which has a source archive of its own from 1.4 on."""
 
     homepage = "https://duckdb.org"
-    pypi = "duckdb/duckdb-@DUCKDB_VERSION@.tar.gz"
+    pypi = "duckdb/duckdb-1.5.2.tar.gz"
 
     license("MIT")
 
-    version("@DUCKDB_VERSION@", sha256="@DUCKDB@")
+    version("1.5.2", sha256="638da0d5102b6cb6f7d47f83d0600708ac1d3cb46c5e9aaabc845f9ba4d69246")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
+    depends_on("cmake@3.29:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("python@3.10:", type=("build", "link", "run"))
+    depends_on("py-pybind11@2.6:", type="build")
+    depends_on("py-scikit-build-core@0.11.4:", type="build")
+    depends_on("py-setuptools-scm@8:", type="build")
