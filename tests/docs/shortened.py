@@ -15,7 +15,7 @@ _LIMIT = re.compile(r'^time_limit = ".*"', re.MULTILINE)
 
 
 def shortened(text: str) -> str:
-    """Return an experiment file with one repetition, and with a limit of 5 minutes for all of it."""
+    """Return an experiment file with one repetition, and 5 minutes at most for all of it."""
     assert len(_STOP.findall(text)) == 1, "an experiment file has one section [stop]"
     assert text.index("time_limit") < text.index("[stop]"), "[experiment] has a time limit"
     limited = _LIMIT.sub('time_limit = "5 min"', text, count=1)

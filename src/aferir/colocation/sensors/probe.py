@@ -68,7 +68,7 @@ class Probe:
         return (self._child.pid,)
 
     def look(self) -> Look:
-        """Read the outcomes of the requests since the previous call; failures are latencies, too."""
+        """Read outcomes of requests since the previous call; failures are latencies, too."""
         asked = self._decoder.decode_lines(self._lines())
         if asked:
             self._problem = asked[-1].failure or (_MOVED if asked[-1].status in REDIRECTS else "")
