@@ -67,7 +67,8 @@ def _gcc(folder: Path) -> str:
     source = folder / "piece.c"
     function = "int f{k}(int*a,int n){{int s={k};for(int i=1;i<n;i++)s+=a[i]*s^a[i-1];return s;}}"
     source.write_text("\n".join(function.format(k=k) for k in range(12)), encoding="ascii")
-    return f"gcc -O2 -w -c -o /dev/null {shlex.quote(str(source))}"
+    # By pipes: a compiler that is killed leaves its temporary files.
+    return f"gcc -pipe -O2 -w -c -o /dev/null {shlex.quote(str(source))}"
 
 
 def _stress(kind: str, operations: int, more: str = "") -> Callable[[Path], str]:
