@@ -79,10 +79,15 @@ def _list(field: Field, item: Field) -> dict[str, Any]:
         return array
     text: dict[str, Any] = {"type": "string"}
     if item.form == "word":
-        one = f"({'|'.join(re.escape(str(word)) for word in item.words)})"
-        between = rf"\s*{re.escape(field.separator)}\s*"
+        one = f"({'|'.join(_literal(str(word)) for word in item.words)})"
+        between = rf"\s*{_literal(field.separator)}\s*"
         text["pattern"] = f"^{one}({between}{one})*$"
     return {"anyOf": [array, text]}
+
+
+def _literal(text: str) -> str:
+    """Pattern of a text: only what ECMA-262 calls a syntax character is escaped, so not `-`."""
+    return re.sub(r"[\^$\\.*+?()[\]{}|]", r"\\\g<0>", text)
 
 
 def _builtin(field: Field) -> Any:

@@ -78,6 +78,11 @@ def test_a_table_of_a_program_has_its_keys_alone(validator: Any, lines: str) -> 
     assert not validator.is_valid(document)
 
 
+def test_no_pattern_escapes_what_other_languages_do_not(validator: Any) -> None:
+    """ECMA-262, whose patterns JSON Schema takes, refuses an escaped hyphen (`\\-`)."""
+    assert r"\\-" not in json.dumps(validator.schema)
+
+
 def test_what_a_program_needs_may_come_from_a_factor(validator: Any) -> None:
     bare = GOOD.replace('kernel = "ep"\n', "")
     assert not validator.is_valid(tomllib.loads(bare))

@@ -31,7 +31,7 @@ def test_a_busy_program_is_seen_with_its_symbols(
     programs, symbols = seen.series
     assert any(str(name).startswith("python") for name in programs.at)
     assert any(str(name).startswith("python") for name in symbols.at)
-    assert sum(programs.values) <= 101
+    assert sum(programs.values) <= 100 + 0.01 * len(symbols.at)  # perf rounds to hundredths
     assert list(symbols.values) == sorted(symbols.values, reverse=True)
 
 
