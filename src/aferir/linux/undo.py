@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from aferir.errors import AferirError
+from aferir.linux import process
 from aferir.linux.wait import MONOTONIC, PERIOD_S, Clock, after
 
 MARK = "AFERIR_MARK"
@@ -47,9 +48,14 @@ def remove_tree(folder: Path) -> None:
         return
     folder = folder.resolve()
     unmount(folder)
-    if os.geteuid() != 0:
-        _open_folders(folder)
-    shutil.rmtree(folder)
+    try:
+        if os.geteuid() != 0:
+            _open_folders(folder)
+        shutil.rmtree(folder)
+    except RecursionError:  # a program can nest folders deeper than Python follows them
+        done = process.run(["rm", "-rf", "--", str(folder)], check=False)
+        if folder.exists():
+            raise OSError(f"{folder} stays: {process.explain_exit(done)}") from None
 
 
 def _open_folders(folder: Path) -> None:

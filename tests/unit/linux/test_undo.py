@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +43,17 @@ def test_one_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         finally:
             monkeypatch.undo()
             child.kill()
+
+
+def test_folders_may_be_nested_deeper_than_python_follows_them(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(sys.getrecursionlimit() + 1):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    undo.remove_tree(top)
+    assert not top.exists()
