@@ -17,6 +17,9 @@
 /* A wider bracket around CLOCK_REALTIME was interrupted: look again. */
 enum { WIDE_BRACKET_NS = 150, BRACKET_TRIES = 3 };
 
+/* CLOCK_REALTIME is slewed by at most one part in so many: 500 ppm (adjtimex(2)). */
+enum { SLEW_PARTS = 2000 };
+
 /* Departure stamps come back while send() runs, or not soon enough to be waited for. */
 enum { ERROR_QUEUE_TRIES = 4, MISSES_TO_GIVE_UP = 16, STAMPING_TRIES = 100 };
 
@@ -39,6 +42,7 @@ int rgap_transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, 
     uint64_t middle = before + (after - before) / 2;
     uint64_t placed = middle - (uint64_t)age_ns;
     uint64_t error = (after - before) / 2 + 1;
+    error += age_ns > 0 ? (uint64_t)age_ns / SLEW_PARTS : 0;
     if (error > UINT32_MAX || (int64_t)(placed + error - earliest) < 0 ||
         (int64_t)(latest + error - placed) < 0) {
         return 0;
@@ -67,7 +71,13 @@ static int place(const struct transport* transport, const struct timespec* stamp
     }
     int64_t age =
         (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec - stamp->tv_nsec;
-    return rgap_transport_place_stamp(before, after, age, earliest, latest, out);
+    struct stamp placed;
+    if (!rgap_transport_place_stamp(before, after, age, earliest, latest, &placed) ||
+        placed.error_ns > transport->most_error_ns) {
+        return 0;
+    }
+    *out = placed;
+    return 1;
 }
 
 static void note_local(struct transport_address* from, const struct cmsghdr* c) {
@@ -309,6 +319,7 @@ static int open_socket(struct transport* transport, const char* address, uint16_
 int rgap_transport_connect(struct transport* transport, const char* address, uint16_t port,
                            const struct rgap_source* source, int user_stamps) {
     int status = open_socket(transport, address, port, source, 0, connect);
+    transport->most_error_ns = UINT32_MAX;
     if (status == RGAP_OK) {
         ask_for_stamps(transport, user_stamps);
     }
@@ -361,6 +372,7 @@ int rgap_transport_bind(struct transport* transport, const char* address, uint16
     if (is_every_address(&bound)) {
         ask_for_local(transport);
     }
+    transport->most_error_ns = TRANSPORT_STAMP_ERROR_NS;
     ask_for_stamps(transport, user_stamps);
     return RGAP_OK;
 }

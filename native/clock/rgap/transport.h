@@ -4,8 +4,8 @@
  * leave it (Linux, Documentation/networking/timestamping.rst). Between those two lies the wire
  * alone: no system call, no wake-up, no scheduler. On a veth pair this took the round trip from 6
  * to 0.45 microseconds and the error with it. Its stamps are in CLOCK_REALTIME, which may be
- * slewed or set, so each is moved at once to the local clock by its age, and believed only where
- * it lies between the program's own stamps. */
+ * slewed or set, so each is moved at once to the local clock by its age, which is uncertain by the
+ * slew, and believed only where it lies between the program's own stamps. */
 #ifndef AFERIR_CLOCK_TRANSPORT_H
 #define AFERIR_CLOCK_TRANSPORT_H
 
@@ -14,16 +14,18 @@
 #include "aferir/rgap.h"
 #include "exchange.h"
 
-/* No kernel's stamp is farther off than this on the local clock; else it is not used. */
+/* Around no kernel's stamp is the bracket of the local clock wider than twice this, and a server
+ * uses none that may be farther off: it cannot tell how far each of its own is. */
 enum { TRANSPORT_STAMP_ERROR_NS = EXCHANGE_STAMP_ERROR_NS };
 
 struct transport {
     int socket;
     struct rgap_source source;
-    int user_stamps;  /* stamps are taken by this program, so a wake-up would be in them */
-    int kernel_sends; /* stamps of departure are asked for */
-    uint32_t send_id; /* of the next datagram, as the kernel counts them */
-    uint32_t misses;  /* stamps of departure that did not come, in a row */
+    int user_stamps;        /* stamps are taken by this program, so a wake-up would be in them */
+    int kernel_sends;       /* stamps of departure are asked for */
+    uint32_t most_error_ns; /* of a kernel's stamp; else the program's own is used */
+    uint32_t send_id;       /* of the next datagram, as the kernel counts them */
+    uint32_t misses;        /* stamps of departure that did not come, in a row */
 };
 
 /* Who sent a datagram, and to which of this machine's addresses: an answer has to leave from that
@@ -60,7 +62,7 @@ int rgap_transport_may_spin(const struct transport* transport);
 void rgap_transport_drain(struct transport* transport);
 
 /* A kernel's stamp that is `age_ns` old between two readings of the local clock, unless it
- * contradicts `earliest` and `latest`; pure. */
+ * contradicts `earliest` and `latest`; pure. Its error grows by 500 ns in a millisecond of age. */
 int rgap_transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
                                uint64_t latest, struct stamp* out);
 

@@ -10,6 +10,15 @@ static void a_stamp_is_moved_by_its_age(void) {
     CHECK(stamp.by_kernel);
 }
 
+/* A thread that was kept from its core reads a stamp late, and CLOCK_REALTIME runs at a rate of its
+ * own meanwhile. */
+static void an_old_stamp_is_less_certain(void) {
+    struct stamp stamp = {0, 0, 0};
+    CHECK(rgap_transport_place_stamp(100000000, 100000040, 20000000, 0, 100000000, &stamp));
+    CHECK(stamp.ns == 80000020);
+    CHECK(stamp.error_ns == 10021);
+}
+
 /* The clock of the kernel's stamps has been set between stamp and look. */
 static void a_contradiction_is_not_believed(void) {
     struct stamp stamp = {7, 0, 0};
@@ -24,6 +33,7 @@ static void a_contradiction_is_not_believed(void) {
 
 int main(void) {
     RUN(a_stamp_is_moved_by_its_age);
+    RUN(an_old_stamp_is_less_certain);
     RUN(a_contradiction_is_not_believed);
     return 0;
 }
