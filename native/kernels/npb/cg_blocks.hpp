@@ -166,10 +166,9 @@ class BlockedRows {
         for (std::uint32_t k = 0; k < slice.width; ++k, values += kLanes, indices += kWords) {
             Vector elements{};
             unroll<kLanes>([&](auto index) __attribute__((always_inline)) {
-                constexpr int lane = index;
-                const auto column = (indices[lane / 4] >> (16U * (lane % 4))) & 0xFFFFU;
-                elements =
-                    _mm512_mask_broadcastsd_pd(elements, 1U << lane, _mm_load_sd(x + column));
+                constexpr int i = index;
+                const auto column = (indices[i / 4] >> (16U * (i % 4))) & 0xFFFFU;
+                elements = _mm512_mask_broadcastsd_pd(elements, 1U << i, _mm_load_sd(x + column));
             });
             sum += load(values) * elements;
         }
