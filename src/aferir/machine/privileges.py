@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 from pathlib import Path
 
@@ -36,6 +37,25 @@ def user_namespaces() -> bool:
         and _number("/proc/sys/kernel/unprivileged_userns_clone", otherwise=1) == 1
         and _number(restricts, otherwise=0) == 0
     )
+
+
+def has_subordinate_ids() -> bool:
+    """True if this user may map further user and group IDs into a namespace (subuid(5))."""
+    uid = str(os.getuid())
+    try:
+        names = {uid, pwd.getpwuid(os.getuid()).pw_name}
+    except KeyError:
+        names = {uid}
+    return all(_owners(path) & names for path in ("/etc/subuid", "/etc/subgid"))
+
+
+def _owners(path: str) -> set[str]:
+    """Users with a range of IDs in the file."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {line.partition(":")[0] for line in lines}
 
 
 def kvm_device() -> str:

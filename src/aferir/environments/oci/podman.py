@@ -15,6 +15,7 @@ from aferir.model.finding import Finding
 
 _PROGRAMS = ("podman", "conmon", "runc")
 _PULL_S, _ASK_S = 900.0, 60.0
+_NO_IDS = "an ordinary user's containers need subordinate user and group IDs (subuid(5))"
 
 
 def check() -> Finding:
@@ -22,6 +23,8 @@ def check() -> Finding:
     if absent := packages.missing(_needed()):
         said = f"not installed: {', '.join(absent)}"
         return Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
+    if _lacks_ids():
+        return Finding(f"{KIND} podman", "degraded", _NO_IDS, _give_ids())
     return Finding(f"{KIND} podman", "ok", "engine")
 
 
@@ -32,6 +35,8 @@ def ready(spec: OciSpec) -> None:
             f"environment `{spec.name}`: not installed: {', '.join(absent)}",
             remedy=packages.install_command(absent),
         )
+    if _lacks_ids():
+        raise MissingError(f"environment `{spec.name}`: {_NO_IDS}", remedy=_give_ids())
     if packages.missing([spec.runtime]):
         remedy = f"name the path of a program, or one of {', '.join(runtimes.KNOWN)}"
         if spec.runtime in runtimes.KNOWN:
@@ -52,6 +57,16 @@ def _needed(network: str = "none") -> tuple[str, ...]:
         return _PROGRAMS
     own_network = network not in ("none", "host")
     return (*_PROGRAMS, "newuidmap", *(("slirp4netns",) if own_network else ()))
+
+
+def _lacks_ids() -> bool:
+    """True for an ordinary user without further IDs: runtimes refuse what takes several."""
+    return not privileges.is_root() and not privileges.has_subordinate_ids()
+
+
+def _give_ids() -> str:
+    given = "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER"
+    return f"sudo {given}, or {privileges.as_root_command()}"
 
 
 def _pull(spec: OciSpec) -> None:
