@@ -18,7 +18,9 @@ from pathlib import Path
 
 from aferir.linux import wait
 
-_JAVA_THREAD = re.compile(r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]+|\d+)\b', re.MULTILINE)
+_JAVA_THREAD = re.compile(
+    r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]{1,16}|[0-9]{1,19})\b', re.MULTILINE
+)
 _SIGQUIT = 3
 _OPENS_S = 2.0
 """Seconds within which a JVM opens its attach socket."""
@@ -32,7 +34,11 @@ _CREDENTIALS = struct.Struct("3i")
 
 def parse_dump(text: str) -> dict[int, str]:
     """Thread ID to Java's full name; `nid` is hexadecimal up to JDK 20, decimal after."""
-    return {int(found["nid"], 0): found["name"] for found in _JAVA_THREAD.finditer(text)}
+    return {
+        int(nid, 16 if nid.startswith("0x") else 10): found["name"]
+        for found in _JAVA_THREAD.finditer(text)
+        for nid in [found["nid"]]
+    }
 
 
 def thread_names(pid: int) -> dict[int, str]:

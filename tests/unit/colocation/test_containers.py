@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aferir.colocation import containers
 from aferir.colocation.service import parse_spec
@@ -71,3 +73,10 @@ def test_services_may_be_containers_and_pods() -> None:
 
 def test_a_name_is_no_option_of_an_engine() -> None:
     assert containers.identifiers("--help") == frozenset()
+
+
+@given(st.text(max_size=60), st.text(max_size=20))
+def test_any_path_is_that_of_a_container_or_pod_or_not(path: str, name: str) -> None:
+    assert containers.is_of(path, name, frozenset()) in (True, False)
+    assert not containers.is_of(path, _ID, frozenset()) or _ID in path
+    assert not containers.is_pod(path, _UID) or "pod" in path

@@ -9,6 +9,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from aferir.colocation import critical, jvm, service, usage
 from aferir.colocation.answers import Answers
@@ -37,6 +39,13 @@ def test_full_names_are_read_of_both_forms_of_thread_numbers() -> None:
         16: "GC Thread#0",
         8123: 'a \\"quoted\\" one',
     }
+
+
+@given(st.text(max_size=80) | st.from_regex(r'"[a-z ]*" #1 nid=(0x)?[0-9a-f]{0,25} x'))
+@example('"one" nid=007 waiting')
+@example(f'"one" nid={"9" * 5000} waiting')
+def test_any_dump_of_a_jvm_gives_names_of_threads_or_none(dump: str) -> None:
+    assert all(tid >= 0 for tid in jvm.parse_dump(dump))
 
 
 def test_threads_are_chosen_by_either_name() -> None:
