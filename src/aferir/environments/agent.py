@@ -42,14 +42,16 @@ left=20
 while [ $left -gt 0 ] && kill -0 "$FIRST"; do sleep 0.1; left=$((left-1)); done
 left=20
 while [ $left -gt 0 ]; do
-  found=$(grep -slzxF "$AIM" /proc/[0-9]*/environ) || break
+  found=$(grep -slzxF "$AIM" /proc/[0-9]*/environ)
+  [ -n "$found" ] || break
   for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done
   left=$((left-1))
 done 2> /dev/null
 true
 """
 """Script that asks the process FIRST to end, with 2 s to do so, and then kills every process whose
-environment has the line AIM, until none is left.
+environment has the line AIM, until none is left. That grep fails says nothing: it does so wherever
+any process ends while it reads.
 """
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done
