@@ -13,8 +13,20 @@ from aferir.colocation import service
 from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.job import Job, Served
 from aferir.colocation.settings import Sla
+from aferir.config.latency import sensor
 from aferir.errors import UsageError
 from aferir.model.units import parse_duration
+
+__all__ = [
+    "Wanted",
+    "WantedService",
+    "job",
+    "need_batch",
+    "parameters",
+    "parse_sla",
+    "read",
+    "sensor",  # scripts start sensors by this module's name
+]
 
 _PERIODS_S = (0.02, 10.0)
 _MOST_SHARE = 100
