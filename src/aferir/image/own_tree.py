@@ -15,6 +15,8 @@ from aferir.image.progress import Progress, silent
 from aferir.linux import journal, process, undo
 
 _COPY_LIMIT_S = 300.0
+_NOT_OURS = (": Permission denied", ": Operation not permitted")
+"""Ends of what cp says of files that an ordinary user may not read or make."""
 
 
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
@@ -49,6 +51,8 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
 def _copy(tree: Path, to: Path) -> None:
     """Copy all that we may read: passwords and devices are left out, which no program needs."""
     line = ["cp", "-a", "--no-preserve=ownership", str(tree), str(to)]
-    done = process.run(line, timeout_s=_COPY_LIMIT_S, check=False)
-    if not (to / "bin/sh").exists():
-        raise ProgramError(f"the userland cannot be copied: {process.explain_exit(done)}")
+    done = process.run(line, timeout_s=_COPY_LIMIT_S, check=False, environment={"LC_ALL": "C"})
+    wrong = [said for said in done.stderr.splitlines() if not said.endswith(_NOT_OURS)]
+    if wrong or done.exit_code not in (0, 1):
+        said = wrong[0] if wrong else process.explain_exit(done)
+        raise ProgramError(f"the userland cannot be copied: {said}")
