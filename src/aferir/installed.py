@@ -29,7 +29,7 @@ def installed(name: str) -> Path | None:
 
 
 def programs_folder() -> Path:
-    """Folder of our native programs on this host. Errors: MissingError where none were built."""
+    """Folder of our native programs on this host. Errors: MissingError if none were built."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     path = Path(chosen) if chosen else installed("kernels")
     if path is None or not path.is_dir():

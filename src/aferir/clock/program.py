@@ -224,7 +224,7 @@ class Clock(Program[ClockParameters]):
         return check_kernels(self.name, (PROGRAM,))
 
     def command(self, parameters: ClockParameters) -> Command:
-        """Command of the study. Errors: MissingError where the program was not built."""
+        """Command of the study. Errors: MissingError if the program was not built."""
         words = options(parameters, STUDIES[parameters.study])
         return Command(kernel_path(PROGRAM), (parameters.study, *words))
 

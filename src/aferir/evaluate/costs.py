@@ -79,8 +79,8 @@ def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[
 def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]:
     """Mean of each environment's figures, over the groups that all of them have.
 
-    Each group counts once, also where an environment has several figures in it: groups of large
-    figures would otherwise make it dearer than an environment that has one in each. Where no group
+    Each group counts once, also if an environment has several figures in it: groups of large
+    figures would otherwise make it dearer than an environment that has one in each. If no group
     is common to all, environments with the most groups are compared, and the others lack the
     criterion.
     """

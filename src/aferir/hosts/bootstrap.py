@@ -19,7 +19,7 @@ __all__ = ["AGENT", "BROKEN", "NO_PYTHON", "PYTHON", "SHELL", "TERMINAL"]
 SHELL = "aferir-shell"
 PYTHON = "aferir-python"
 TERMINAL = "terminal"
-"""Word in place of the Python where our input is a terminal, which echoes and alters it."""
+"""Word in place of the Python if our input is a terminal, which echoes and alters it."""
 NO_PYTHON, BROKEN = "none", "broken"
 """Words in place of the version of another Python: there is none, or it does not start."""
 

@@ -79,7 +79,7 @@ class Clock(msgspec.Struct, frozen=True):
         return Stamp(now_ns, self.bound_at(now_ns))
 
     def after(self, look: Offset) -> Self:
-        """Clock after a further exchange, which is used where it narrows the bound.
+        """Clock after a further exchange, which is used if it narrows the bound.
 
         An exchange that contradicts what was known tells that one of the clocks has jumped, as when
         a machine is suspended or moved; then nothing older than it counts.

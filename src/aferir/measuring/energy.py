@@ -13,7 +13,7 @@ from aferir.model.stamps import Stamp
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
 ERROR = "power_largest_error_w"
-"""Largest error of `power_w` by the meter's step and accuracy, where they are known."""
+"""Largest error of `power_w` by the meter's step and accuracy, if they are known."""
 PER_SECOND = "/s"
 """End of the unit of a rate."""
 

@@ -203,7 +203,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """Levels of the other factors; those of the environment only where its name lacks them."""
+    """Levels of the other factors; those of the environment only if its name lacks them."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()
@@ -284,7 +284,7 @@ def _speed_up(durations: CurveFamily) -> CurveFamily:
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
-    """Speed-up over the ideal one: 1 where twice the resources halve the time."""
+    """Speed-up over the ideal one: 1 if twice the resources halve the time."""
     return _against_first(
         speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
     )

@@ -22,7 +22,7 @@ class Progress(Protocol):
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
         """Repetition `index`, from 1, of at most `total` in the run has started.
 
-        `eta_s` is the estimated time in s until the run ends; None where it is unknown.
+        `eta_s` is the estimated time in s until the run ends; None if it is unknown.
         """
         ...
 

@@ -90,7 +90,7 @@ class _Pair(msgspec.Struct, frozen=True):
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Allocate one native instance and two containers, and alternate programs in two of them.
 
-    Errors: UsageError where `--only` names no case; MissingError where no container starts.
+    Errors: UsageError if `--only` names no case; MissingError if no container starts.
     """
     chosen = [name for name in _CASES if _is_chosen(name, options.only)]
     if not chosen:

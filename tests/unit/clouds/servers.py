@@ -40,7 +40,7 @@ class Machines:
         return number
 
     def end(self, number: str) -> bool:
-        """False where there was never one of that number."""
+        """False if there was never one of that number."""
         if number in self.names:
             self.ended[number] = self.names.pop(number)
         return number in self.ended

@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _waited() -> bool:
-    """Wait until the second exchange is due; False where a signal interrupts it."""
+    """Wait until the second exchange is due; False if a signal interrupts it."""
     return next(turns(_SECOND_LOOK_S + 0.01), _ENDED) is not _ENDED
 
 
