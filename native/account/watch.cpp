@@ -55,7 +55,7 @@ double thread_seconds() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Of a folder; none where `path` is empty.
+/// Of a folder; none if `path` is empty.
 Descriptor open_folder(std::string_view path) {
     constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     return Descriptor(path.empty() ? -1 : open(std::string(path).c_str(), kFlags));
@@ -255,7 +255,7 @@ class Looks {
     double cost_s_ = 0;
 };
 
-/// What happened between two counts; nothing where either is missing.
+/// What happened between two counts; nothing if either is missing.
 std::optional<BlockCounts> between(const std::optional<BlockCounts>& before,
                                    const std::optional<BlockCounts>& after) {
     if (!before || !after) {
@@ -294,7 +294,7 @@ std::string account_json(double seconds, double own_before, const Samples& sampl
 }
 
 /// A processor, the likelier the more time the target spent on it, so that the mean of all looks
-/// is the target's; nothing where it did not run.
+/// is the target's; nothing if it did not run.
 std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& draw) {
     if (std::all_of(spent.begin(), spent.end(), [](double seconds) { return seconds <= 0; })) {
         return std::nullopt;

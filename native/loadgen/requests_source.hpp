@@ -10,26 +10,26 @@
 
 namespace aferir::loadgen {
 
-/// A request, from its moment to its answer.
+/// A request, from the time at which it is due to its answer.
 struct Wanted {
     Nanoseconds intended = 0;
     std::uint32_t target = 0;
     bool again = false;
-    /// Addresses of the host that have failed it.
+    /// Number of the host's addresses that have failed this request.
     std::size_t tried = 0;
-    /// Where redirections have led it; nothing where it is its target itself.
+    /// Current target after redirections; nothing without any.
     std::shared_ptr<const Hop> hop = nullptr;
 };
 
-/// Moments and targets of the requests, drawn as they are needed: the same for the same plan, and
-/// in the order of their moments. The plan has to last as long.
+/// Draws times and targets of requests as they are needed, in order of time; equal plans give equal
+/// requests. The plan must outlive it.
 class Source {
   public:
     explicit Source(const Plan& plan);
 
     [[nodiscard]] bool done() const { return next_ >= plan_->duration; }
     [[nodiscard]] Nanoseconds next() const { return next_; }
-    /// Only while there is one.
+    /// Removes and returns the next request; there must be one.
     Wanted take();
 
   private:

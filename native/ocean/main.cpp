@@ -101,7 +101,7 @@ Physics physics_of(const Geometry& geometry, double courant) {
     return physics;
 }
 
-/// What speaks against the figures; empty where nothing does.
+/// What speaks against the figures; empty if nothing does.
 class Doubts {
   public:
     void require(bool holds, const std::string& otherwise) {

@@ -10,7 +10,7 @@
 
 namespace aferir::oltp {
 
-/// The server refused a statement, or is gone.
+/// The server refused a statement, or has ended.
 class DatabaseError : public std::runtime_error {
   public:
     DatabaseError(unsigned code, const std::string& message);
@@ -33,9 +33,9 @@ class Connection {
 
     /// Errors: DatabaseError, here and below.
     void execute(const std::string& statement);
-    /// NULL is an empty string.
+    /// Rows of a query; NULL is an empty string.
     std::vector<Row> rows(const std::string& statement);
-    /// The first column of the first row; 0 where it is NULL or there is no row.
+    /// The first column of the first row; 0 if it is NULL or there is no row.
     std::int64_t number(const std::string& statement);
     [[nodiscard]] std::int64_t inserted() const;
 

@@ -139,7 +139,7 @@ static int converse(struct client* client) {
 }
 
 /* A thread that sleeps is woken where the server's thread is, which then steps aside, and so on:
- * so keep still for the look. 0 where that is not to be had. */
+ * so keep still for the look. 0 if that is not to be had. */
 static int keep_still(cpu_set_t* before) {
     int core = sched_getcpu();
     if (core < 0 || core >= CPU_SETSIZE ||

@@ -32,7 +32,7 @@ struct filter {
     struct filter_rule rule;
     uint32_t seen;
     uint32_t kept;
-    struct sample sample[FILTER_KEPT]; /* the latest, round and round */
+    struct sample sample[FILTER_KEPT]; /* the latest ones, as a ring buffer */
     int64_t smallest[FILTER_SMALLEST]; /* round trips in rising order */
     uint32_t smallest_count;
 };
@@ -47,9 +47,10 @@ struct estimate {
 };
 
 void rgap_filter_start(struct filter* filter, const struct filter_rule* rule);
-/* 1 when the stop rule of Dutra 2015 (section 7.3) holds, or the bound on messages is reached. */
+/* Adds a sample. Returns 1 when the stop rule of Dutra 2015 (section 7.3) holds or the limit of
+   messages is reached. */
 int rgap_filter_add(struct filter* filter, const struct sample* sample);
-/* 0 without any sample. */
+/* Returns 0 if there is no sample. */
 int rgap_filter_finish(const struct filter* filter, struct estimate* out);
 
 #endif

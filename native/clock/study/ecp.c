@@ -47,7 +47,7 @@ struct runner {
     struct matrix* matrix;
     const struct cores* cores;
     uint32_t blocks;
-    uint32_t moves; /* to other cores so far; stays 0 where pinned */
+    uint32_t moves; /* to other cores so far; stays 0 if pinned */
     int migrates;
     uint64_t last; /* of the run before */
 };

@@ -52,7 +52,7 @@ static uint64_t calibrate(double quantum_s, double tick_s) {
     return (uint64_t)(quantum_s / ((double)best * tick_s) * (double)trial) + 1;
 }
 
-/* sched(7); 0: as any program. Returns 0 where it is refused. */
+/* sched(7); 0: as any program. Returns 0 if it is refused. */
 static int set_priority(pid_t process, int realtime) {
     const struct sched_param priority = {.sched_priority = realtime};
     return sched_setscheduler(process, realtime > 0 ? SCHED_FIFO : SCHED_OTHER, &priority) == 0;

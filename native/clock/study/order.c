@@ -109,7 +109,7 @@ static void* answer(void* argument) {
     return NULL;
 }
 
-/* The client's part of one exchange, two messages. Returns 0 where the server is lost. */
+/* The client's part of one exchange, two messages. Returns 0 if the server is lost. */
 static int exchange(struct stage* stage, uint32_t number, uint32_t more) {
     struct message message = {.number = number, .more = more};
     struct pollfd ready = {stage->client_socket, POLLIN, 0};

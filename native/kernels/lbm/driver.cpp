@@ -50,7 +50,7 @@ void add_setting(JsonObject& json, const Names& names, const Request& request,
         .number("viscosity", request.physics.viscosity);
 }
 
-/// Why the run is worth nothing; empty where it is verified.
+/// Why the run is worth nothing; empty if it is verified.
 std::string doubt(const Flow& flow, const Geometry& geometry, double kernel_error) {
     if (!(kernel_error <= kKernelTolerance)) {
         return "the kernels differ from the reference by " + std::to_string(kernel_error) +

@@ -10,7 +10,7 @@
 
 namespace aferir::lbm {
 
-/// What the command line asks for.
+/// Parameters from the command line.
 struct Request {
     std::string geometry;
     Physics physics;

@@ -60,7 +60,7 @@ class BtLines {
     static constexpr std::array<std::size_t, 5> kOrder{0, 1 + Axis, 1 + (Axis + 1) % 3,
                                                        1 + (Axis + 2) % 3, 4};
 
-    /// What the Jacobians need of a state; velocity[0] is along the line.
+    /// Quantities of a state that the Jacobians need; velocity[0] is along the line.
     struct Local {
         template <int Axis>
         [[gnu::always_inline]] static Local from(const Medium& medium) {

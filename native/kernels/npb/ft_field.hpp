@@ -169,7 +169,7 @@ void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
         axis.table,
         [&](int z) {
             const double* const tile = tile_at(z);
-            // More planes than the hardware follows.
+            // The hardware follows fewer streams than there are planes.
             __builtin_prefetch(tile + kTile);
             __builtin_prefetch(tile + kTile + kLanes);
             return load_tile(tile);

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the pseudo-applications BT, SP and LU share (RNR-94-007, chapter 3): the synthetic equation
-// dU/dt = R(U) + H of a compressible flow on a cube, its exact steady solution U*, the forcing
-// H = -R(U*), the initial field, and the norms that verify a run. One point at a time and in plain
-// arithmetic: for set-up and verification, which are not timed.
+// Common parts of the pseudo-applications BT, SP and LU (RNR-94-007, chapter 3): the synthetic
+// equation dU/dt = R(U) + H of a compressible flow on a cube, its exact steady solution U*, the
+// forcing H = -R(U*), the initial field, and the norms that verify a run. One point at a time, in
+// plain arithmetic, since set-up and verification are not timed.
 
 #include <array>
 #include <cstddef>
@@ -54,7 +54,7 @@ struct Coefficients {
                                     kDiffusion[2] * second};  ///< dz1tz1 ...
 };
 
-/// What a point contributes to the differences along one axis.
+/// Contribution of a point to the differences along one axis.
 struct Flux {
     State convective;  ///< in first differences
     State viscous;     ///< in second differences
@@ -90,7 +90,7 @@ State spatial_operator(const Field& field, const Coefficients& factors, const Pl
     return total;
 }
 
-/// The exact solution on a cube of `size` points along an edge, and what follows from it.
+/// Exact solution on a cube of `size` points along an edge, and the fields derived from it.
 class ExactField {
   public:
     explicit ExactField(int size);

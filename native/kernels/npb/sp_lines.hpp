@@ -52,7 +52,7 @@ class SpLines {
   private:
     static constexpr double kHalfRoot = 0.5 * std::numbers::sqrt2;
 
-    /// Elements that a point gives to the rows of its neighbours.
+    /// Elements that a point contributes to the rows of its neighbours.
     struct Wave {
         Vector convection;
         Vector diffusion;
@@ -63,7 +63,7 @@ class SpLines {
         Wave wave;
     };
 
-    /// With what the right-hand side and its characteristic variables need.
+    /// A point with what the right-hand side and its characteristic variables need.
     struct FullPoint {
         Wave wave;
         Medium medium;

@@ -39,7 +39,7 @@ class Pods:
 def allocate(spec: AllocationSpec) -> Pods:
     """Make the pods, on different nodes if there are enough, and wait until all are ready.
 
-    Errors: MissingError with kubectl's own words.
+    Errors: MissingError with kubectl's message.
     """
     keys = spec.keys
     assert isinstance(keys, KubernetesKeys)

@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _changed(weights: Weights, written: Sequence[str]) -> Weights:
-    """The weights with those of the command line. Errors: UsageError."""
+    """Weights of the profile, overridden by those of the command line. Errors: UsageError."""
     import msgspec
 
     from aferir.evaluate.profile import CRITERIA

@@ -28,7 +28,7 @@ _DAY_S = 24 * _HOUR_S
 _LEAST_LOOK_S = 1e-4
 _USUALLY_BUSY_S = 5e-4
 _LEAST_CHANGE = 0.05
-"""Share by which two rates differ at least, so that the study sees which one RVEC knows."""
+"""Smallest relative difference of two rates at which the study can tell which one RVEC uses."""
 
 
 class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):

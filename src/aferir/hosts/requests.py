@@ -40,7 +40,7 @@ class Service:
     """Environments, instances and files of one agent."""
 
     def __init__(self, folder: Path) -> None:
-        """Files that are received are stored in `folder`."""
+        """Store received files in `folder`."""
         self._folder = folder
         self._environments: dict[str, Environment] = {}
         self._made: dict[int, Made] = {}

@@ -127,7 +127,7 @@ def samples(taken: Taken | None) -> tuple[Sample, ...]:
 
 
 def warnings(taken: Taken | None, whose: str = "power") -> tuple[Warning, ...]:
-    """What the power is worth, and why there is none or most readings were refused."""
+    """Warnings about the error of the power, or about why it is missing or mostly refused."""
     if taken is None:
         return ()
     found = []

@@ -18,7 +18,8 @@ FEWEST_LEVELS = 3
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration does not depend on those factors: the threads are the batch program's."""
+"""Programs whose duration is independent of these factors: `threads` are those of their batch work.
+"""
 ENVIRONMENT = "environment."
 
 _Kind = Literal["curve", "scatter", "frontier"]

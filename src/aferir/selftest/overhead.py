@@ -49,8 +49,9 @@ _TRIAL_S = 60.0
 all trials.
 """
 _PLANTED_ROUNDS = {10: 54, 0: 49}
-"""Rounds of `peak-flops` in the second container, about 1 ms for each instruction-set level, after
-an untimed part of the same length; the first container has the number for 0 %.
+"""Loops of `peak-flops` in the second container, by the planted slowdown in percent. Each loop
+takes about 1 ms for each instruction-set level, after an untimed part of the same length; the first
+container always runs the number for 0 %.
 """
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {

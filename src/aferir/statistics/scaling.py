@@ -48,7 +48,8 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     """Reason why no growth is reported."""
     held_out_error: float | None = None
-    """Relative error of the largest measured number of cores, projected from the smaller ones."""
+    """Relative error at the largest measured number of cores, when predicted from the smaller ones.
+    """
 
 
 def fit(costs: Mapping[int, Sequence[float]], *, linear: bool = False) -> Scaling:

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Synchronise once or twice, print the result, and continue if requested."""
+    """Synchronise once or twice, print the result, and go on serving or following if requested."""
     from aferir.clock.key import read_key
     from aferir.clock.rgap import GlobalClock, Server
 
