@@ -13,7 +13,7 @@
 namespace aferir::beff {
 namespace {
 
-// As many as the HPC Challenge takes, so that the least of them is as deep in the tail.
+// The same numbers as in the HPC Challenge, so that the smallest is as far in the tail.
 struct Plan {
     std::int64_t bytes;
     std::int64_t loops;
@@ -51,7 +51,7 @@ double ring_time(Exchange& exchange, const Partners& partners, const Plan& plan,
     return seconds;
 }
 
-// The natural ring's time, then those of the random ones.
+// Time of the natural ring, then those of the random ones.
 std::vector<double> ring_times(Exchange& exchange, const Plan& plan, std::uint64_t seed,
                                World here) {
     std::vector<double> least(static_cast<std::size_t>(plan.random_rings) + 1,
@@ -199,8 +199,8 @@ PingPong summary(const std::vector<double>& times, double bytes, bool as_bandwid
     return found;
 }
 
-// As the HPC Challenge does, which tries one pair before to learn how long it takes, and frees
-// those buffers: what was mapped for them makes glibc take the next ones from its heap.
+// As in the HPC Challenge, which first tries one pair to learn how long it takes, and frees those
+// buffers: after that, glibc takes the next ones from its heap.
 PingPong ping_pong(const Plan& plan, World here, bool as_bandwidth, bool& intact) {
     {
         PingPongTable trial(plan, here);

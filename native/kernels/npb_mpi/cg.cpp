@@ -134,7 +134,7 @@ class Product {
         }
     }
 
-    /// The vector as this rank's column of the matrix needs it.
+    /// The part of the vector that this rank's column of the matrix needs.
     const double* spread(const double* own) {
         const auto& grid = layout_.grid;
         if (grid.rows == 1) {
