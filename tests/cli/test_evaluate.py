@@ -19,7 +19,7 @@ GUIDE = ROOT / "docs/guides/evaluate.md"
 
 
 def write_run(runs: Path, name: str, made: Sequence[Made], baseline: str = "native") -> None:
-    """A stored run in a folder of that name."""
+    """Write a complete run into a folder of that name."""
     with create_run(runs, plan(made, baseline), b"", Provenance(version="0")) as writer:
         for one in made:
             for record in records(one):

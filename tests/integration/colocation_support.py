@@ -86,7 +86,7 @@ def reserve(tid: int, wanted: Attributes) -> None:
 
 
 def nothing_leaked(before: Bandwidth | None, within_s: float = 60.0) -> bool:
-    """Whether no more is reserved than before, or soon: others on the machine may have come."""
+    """Whether the reservations of the machine soon fall to what they were before."""
     return wait.until(
         lambda: before is None or admission.more_than(before) <= 0,
         wait.after(within_s),

@@ -52,15 +52,15 @@ while True:
 
 
 class EveryKind:
-    """Derive from it, and say the `kind`; the class's name begins with Test."""
+    """Tests of every kind: derive from it, and set `kind`; the class's name begins with Test."""
 
     kind: str
     keys: ClassVar[Mapping[str, Any]] = {}
     """Keys of the kind's own table that the instances of these tests have."""
     inside: ClassVar[PurePosixPath | None] = None
-    """A folder of the instance for programs; None: any will do."""
+    """A folder of the instance for programs; None: any folder."""
     kills = 6
-    """How often its maker is killed; 0 for a kind that makes nothing."""
+    """Number of kills of the process that makes it; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
     """Within which a kill comes: about what one allocation takes here, and its end."""
     here = True
@@ -75,7 +75,7 @@ class EveryKind:
         return kind.spec(name="one", kind=self.kind, **values)
 
     def used(self, instance: Instance) -> float:
-        """What the host says that the instance has used of its CPUs."""
+        """CPU time of the instance by the host's account."""
         return cpu_ns(instance.accounting)
 
     @pytest.fixture(autouse=True)
@@ -157,11 +157,11 @@ class EveryKind:
         self.check_nothing_left()
 
     def check_nothing_left(self) -> None:
-        """What the tool itself might keep."""
+        """Fail if the tool itself has kept something."""
 
 
 class Contract(EveryKind):
-    """For kinds whose instances are the host's processes, in control groups."""
+    """Tests of kinds whose instances are processes of the host, in control groups."""
 
     own_processes = True
     own_kernel = False
@@ -274,7 +274,7 @@ def kill_at_random_moments(
 
 
 def cpu_ns(accounting: Accounting) -> int:
-    """What an instance, or a member of one, has used, by its control group."""
+    """CPU time of an instance, or of a member of one, by its control group."""
     groups = accounting.cgroups
     if "cpuacct" in groups:
         return int((groups["cpuacct"] / "cpuacct.usage").read_text(encoding="ascii"))

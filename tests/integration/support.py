@@ -29,7 +29,7 @@ from tests.asleep import nobody_elses
 from tests.waiting import eventually
 
 Runs = Instance | Guest
-"""What programs run in and files go into."""
+"""Instance or environment: it runs programs and receives files."""
 SPIN = "while :; do :; done"
 
 
@@ -68,7 +68,7 @@ def allocated(environment: Environment, spec: EnvironmentSpec) -> Iterator[Insta
 
 
 def leftovers() -> list[str]:
-    """Whatever there is of instances journalled in the present state folder, or should be gone."""
+    """Processes, mounts and groups left of instances in the current state folder's journal."""
     state = journal.state_folder()
     found = [f"journal: {entry}" for entry in journal.entries()]
     found += [f"folder: {path}" for path in state.glob("*/aferir-*")]
@@ -150,7 +150,7 @@ def _number(path: Path) -> int:
 
 
 def throttled(groups: Mapping[str, Path]) -> int:
-    """In how many periods they have used up their quota."""
+    """Number of periods in which its processes used up their quota."""
     text = (groups.get("cpu", groups.get("unified", Path())) / "cpu.stat").read_text()
     pairs = dict(line.split() for line in text.splitlines())
     return int(pairs["nr_throttled"])

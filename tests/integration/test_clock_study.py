@@ -27,7 +27,7 @@ AT_ONCE = ("chrt", "--fifo", "1")
 
 
 class Figures:
-    """What a study gave, by name."""
+    """Figures of a study, by name."""
 
     def __init__(self, figures: Sequence[Sample | Series | Warning]) -> None:
         self.samples = {one.metric: one.value for one in figures if isinstance(one, Sample)}
@@ -172,6 +172,6 @@ def test_what_is_not_possible_is_said() -> None:
 
 
 def _chronyds() -> list[str]:
-    """Those of ours: on no other does the file with its number lie in /run/c."""
+    """Process IDs of our own chronyd: no other has its pid file in /run/c."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if "pidfile /run/c" in line]

@@ -85,7 +85,7 @@ def child(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
 
 
 def _once(is_so: Callable[[], bool]) -> bool:
-    """Whether it was so in one of some attempts: others on the machine reserve, too."""
+    """Whether it holds in one of several attempts, as other programs reserve CPU time, too."""
     return any(is_so() for _ in range(_ATTEMPTS))
 
 
@@ -108,7 +108,7 @@ def _reserved(runtime_s: float, period_s: float) -> Attributes:
 
 
 def _reserved_for(tid: int, seconds: float, reservation: Attributes) -> None:
-    """And then left at once, whatever the thread does."""
+    """Give a thread a reservation, wait, and let it leave at once, whatever it does."""
     reserve(tid, reservation)
     time.sleep(seconds)
     attributes.write(tid, _OTHER)
