@@ -41,7 +41,9 @@ class Clock(msgspec.Struct, frozen=True):
 
     latest: Offset
     earlier: Offset | None = None
-    """None: the rate is known only to be within `RATE_LIMIT`."""
+    """Earlier exchange, which gives the rate; None: the rate is only known to be within
+    `RATE_LIMIT`.
+    """
 
     @property
     def rate(self) -> float:

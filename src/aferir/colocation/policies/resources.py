@@ -51,7 +51,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings = Settings()
     memory: Limit = Limit()
     weight: Limit = Limit()
-    """Weight of disk requests: the lowest, or none."""
+    """Limit on the weight of the batch's disk requests: the lowest weight, or no limit."""
     disk: Limit = Limit()
     low_bytes: int | None = None
     """Memory of the service that is protected while the batch's is limited."""

@@ -133,7 +133,10 @@ def _started(
     *,
     layered: bool,
 ) -> list[str]:
-    """Its root and first program; a root that is not `layered` gets a layer of the engine's."""
+    """Options for the root and the first program.
+
+    If the root is not `layered`, the engine makes a layer above it.
+    """
     mounted = f"--volume={program}:{inside}:ro"
     if spec.image:
         return [mounted, f"--entrypoint={inside}", spec.image]
