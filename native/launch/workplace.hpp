@@ -42,8 +42,8 @@ void evict(const std::string& folder);
 /// A new folder for files, removed with its contents by the destructor.
 class Workplace {
   public:
-    /// In the folder that AFERIR_SCRATCH names, or the first usual one that can be written to.
-    /// Errors: std::system_error if there is none.
+    /// Makes it in the folder that AFERIR_SCRATCH names, or in the first usual one that is
+    /// writable. Errors: std::system_error if there is none.
     Workplace();
     ~Workplace();
     Workplace(const Workplace&) = delete;

@@ -14,7 +14,7 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-/// More than any video has.
+/// More bytes than any video has.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
 /// The socket wakes us four times a second of video: often enough for the buffers, seldom enough
 /// for thousands of streams.

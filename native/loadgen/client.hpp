@@ -28,7 +28,7 @@ struct Settings {
 
 enum class Outcome { kNone, kServed, kAbandoned, kBlocked, kFailed };
 
-/// In the order of `Outcome`.
+/// Words for outcomes, in the order of `Outcome`.
 inline constexpr std::array<std::string_view, 5> kOutcomes{"none", "served", "abandoned", "blocked",
                                                            "failed"};
 
@@ -66,7 +66,7 @@ class Client {
     /// Nothing if no video arrived.
     [[nodiscard]] const Playback* playback() const { return sent_ ? &playback_ : nullptr; }
     [[nodiscard]] Nanoseconds intended() const { return intended_; }
-    /// From the intended arrival to the first picture.
+    /// Time from the intended arrival to the first picture.
     [[nodiscard]] std::optional<Nanoseconds> startup() const;
     /// Bytes of video that arrived since the last call.
     std::int64_t take_bytes();

@@ -10,7 +10,7 @@ namespace aferir::loadgen {
 /// Largest number of redirections of one request, as in browsers (Fetch standard, 4.5).
 constexpr int kMostHops = 20;
 
-/// Where a redirection has led a request.
+/// Target to which a redirection has led a request.
 struct Hop {
     Target target;
     std::string text;

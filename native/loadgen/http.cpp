@@ -65,7 +65,7 @@ struct Parts {
     std::string path;
 };
 
-/// Of what follows the scheme of a URL; no port where it is none.
+/// Host, port and path of what follows the scheme of a URL; no port if it is not a number.
 Parts parts_of(std::string_view url) {
     const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
     std::string_view authority = url.substr(0, end);
@@ -143,8 +143,8 @@ std::string without_dots(std::string_view text) {
     return path.append(text.substr(end));
 }
 
-/// Where the first empty line begins at or after `from` and how long it is, counted after the end
-/// of the line before it; npos where there is none.
+/// Start of the first empty line at or after `from`, and its length, counted from the end of the
+/// line before; npos if there is none.
 std::pair<std::size_t, std::size_t> empty_line(std::string_view text, std::size_t from) {
     for (std::size_t at = text.find('\n', from); at != std::string_view::npos;
          at = text.find('\n', at + 1)) {

@@ -61,7 +61,7 @@ class KeyedAnswer {
     void take(char byte);
 
     std::string line_;
-    /// Of a value and the line's end after it.
+    /// Bytes left of a value and the line end after it.
     std::int64_t left_ = 0;
     Answer::State state_ = Answer::State::kReading;
     int status_ = 0;

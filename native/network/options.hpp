@@ -25,7 +25,7 @@ inline constexpr std::string_view kSweepHelp =
     "  --trials N           of each size (3)\n"
     "  --trial-ms N         length of a trial (50); --rounds N: round trips of it instead\n";
 
-/// Errors: UsageError.
+/// Reads the options of a sweep. Errors: UsageError.
 SweepOptions sweep_options(const Arguments& arguments);
 
 /// Bytes that the largest message of a sweep takes.

@@ -73,7 +73,7 @@ class Connection {
     std::string other_end_;
 };
 
-/// Errors: NetworkError with the remedy.
+/// Connects to a server. Errors: NetworkError with the remedy.
 Connection connect_to(const Address& address, const SocketOptions& options);
 
 /// A listening socket.

@@ -10,7 +10,7 @@ namespace aferir::network {
 /// Clock that times the rounds: librvec's, calibrated once for the process.
 class Timeline {
   public:
-    /// Errors: std::runtime_error if this machine has no clock at all.
+    /// Opens the timeline. Errors: std::runtime_error if this machine has no clock at all.
     Timeline();
     Timeline(const Timeline&) = delete;
     Timeline& operator=(const Timeline&) = delete;

@@ -21,7 +21,7 @@ enum class Mode : std::uint8_t {
     kStream          ///< one sends all, the other confirms the last
 };
 
-/// Errors: UsageError for a word that is no mode.
+/// Parses a mode. Errors: UsageError for any other word.
 Mode mode_of(std::string_view word);
 std::string_view word_of(Mode mode);
 

@@ -28,10 +28,10 @@ using Row = std::vector<std::string>;
 /// One session over a Unix socket.
 class Connection {
   public:
-    /// Errors: DatabaseError.
+    /// Connects to the server. Errors: DatabaseError.
     Connection(const std::string& socket, const std::string& database);
 
-    /// Errors: DatabaseError, here and below.
+    /// Executes a statement. Errors: DatabaseError, here and below.
     void execute(const std::string& statement);
     /// Rows of a query; NULL is an empty string.
     std::vector<Row> rows(const std::string& statement);

@@ -1,4 +1,4 @@
-/* From looks to a time with a bound: pure arithmetic.
+/* Computes global time and its bound from looks: pure arithmetic.
  *
  *     global = local + offset + rate * (local - reference) + what is left of an old reading
  *     bound  = half-width of the offset's interval + the server's own bound

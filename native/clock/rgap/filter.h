@@ -1,11 +1,11 @@
-/* Which of many exchanges to believe.
+/* Selects the offset that many exchanges prove best.
  *
- * Each way's delay is its stamps' difference, off by the unknown offset. No way is shorter than
- * its shortest, so the offset lies between minus the shortest way back and the shortest way
- * there: that interval is certain. Taking each way's minimum by itself is never worse than the
- * pair of the smallest round trip (Dutra 2015, equation 6.2), and on a veth pair halved the
- * error. The estimate inside is taken from each way's 10th percentile, because a minimum is the
- * one sample that noise of the stamps themselves has made short. */
+ * Each way's delay is its stamps' difference, off by the unknown offset. No delay is below the
+ * smallest one of its direction, so the offset lies between minus the shortest way back and the
+ * shortest way there: that interval is certain. Taking each way's minimum by itself is never
+ * worse than the pair of the smallest round trip (Dutra 2015, equation 6.2), and on a veth pair
+ * halved the error. The estimate inside is taken from each way's 10th percentile, because a
+ * minimum is the one sample that noise of the stamps themselves has made short. */
 #ifndef AFERIR_CLOCK_FILTER_H
 #define AFERIR_CLOCK_FILTER_H
 

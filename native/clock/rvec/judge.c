@@ -13,7 +13,7 @@ enum { SLEEP_NS = 1000000 };
 /* The kernel knows the length of a sleep from a real-time clock that often counts seconds. */
 static const uint64_t SLEEP_DOUBT_NS = 1000000000;
 
-/* No two machines' counters differ by more. */
+/* Largest ratio of two machines' counter rates. */
 static const double LARGEST_CHANGE = 16;
 
 /* Two looks at one new rate agree within this. */

@@ -1,4 +1,4 @@
-/* What rvec.c and reader.c share. */
+/* Declarations shared by rvec.c and reader.c. */
 #ifndef AFERIR_CLOCK_RVEC_PRIVATE_H
 #define AFERIR_CLOCK_RVEC_PRIVATE_H
 

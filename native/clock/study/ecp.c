@@ -28,7 +28,7 @@ static inline void add_block(struct matrix* matrix) {
     __asm__ volatile("" ::"r"(matrix) : "memory"); /* the sums are wanted now */
 }
 
-/* In units of the clock, but for `block`, which is in seconds. */
+/* Results in units of the clock, except `block`, which is in seconds. */
 struct tally {
     uint64_t reads;
     uint64_t violations;

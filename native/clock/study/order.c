@@ -277,7 +277,7 @@ static struct rgap_server* start_rgap_server(struct stage* stage) {
     return server;
 }
 
-/* With all servers running, from the client's host. */
+/* Runs the whole study, with all servers running, from the client's host. */
 static int act(struct stage* stage) {
     pthread_t thread;
     int entered = hosts_enter(stage->hosts.clients[0]) == 0;

@@ -90,7 +90,7 @@ static int prepare(struct client* client, struct study* study, const struct host
     return client->error_s != NULL;
 }
 
-/* All at once, each in a thread on its own host. */
+/* All clients look at once, each in a thread on its own host. */
 static int look_all(struct client* clients, uint32_t count) {
     pthread_t threads[HOSTS_MOST_CLIENTS];
     uint32_t started = 0;

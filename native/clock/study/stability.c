@@ -115,7 +115,7 @@ static void follow(const struct study* study, const struct reference* references
     }
 }
 
-/* By octaves, up to a third of the time. */
+/* Prints the Allan deviation by octaves, up to a third of the time. */
 static void report_allan(struct output* output, const char* name, const double* regular,
                          size_t count, double step_s) {
     double tau[MOST_OCTAVES], deviation[MOST_OCTAVES];

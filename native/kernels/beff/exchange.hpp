@@ -20,7 +20,7 @@ using Buffer = std::vector<unsigned char, Untouched<unsigned char>>;
 
 enum class Method : std::uint8_t { kSendrecv, kAlltoallv, kNonblocking };
 
-/// Of MPI_COMM_WORLD.
+/// This process in MPI_COMM_WORLD.
 struct World {
     int rank = 0;
     int processes = 1;

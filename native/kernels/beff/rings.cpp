@@ -24,8 +24,8 @@ struct Plan {
 };
 constexpr Plan kLatency{8, 8, 5, 30, 8, 5};
 constexpr Plan kBandwidth{2'000'000, 3, 2, 10, 1, 2};
-// What hpcc sends in ping-pong lies where its earlier tests have written that much, as its pages
-// tell (proc_pid_pagemap(5)); the rest was never written.
+// Bytes that hpcc's earlier tests have written where it sends ping-pong messages from, by its page
+// tables (proc_pid_pagemap(5)); the rest was never written.
 constexpr std::ptrdiff_t kWrittenBefore = std::ptrdiff_t{38} * 4096;
 constexpr double kShortest = 10e-6;  // a measurement below this is repeated with more loops
 constexpr int kPing = 11;
@@ -226,7 +226,7 @@ Challenge measure_challenge(std::uint64_t seed) {
     Exchange small(2 * kLatency.bytes, here.processes);
     const auto latencies = ring_times(small, kLatency, seed, here);
     Exchange large(2 * kBandwidth.bytes, here.processes);
-    // Of the HPC Challenge's two messages one is where an earlier one was received.
+    // One of the HPC Challenge's two messages is sent from where an earlier one was received.
     large.touch(kBandwidth.bytes);
     const auto times = ring_times(large, kBandwidth, seed, here);
     const std::span<const double> random_latencies(latencies.begin() + 1, latencies.end());

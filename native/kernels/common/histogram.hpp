@@ -16,7 +16,8 @@ class Histogram {
 
     void add(std::uint64_t nanoseconds) { ++counts_[bucket(nanoseconds)]; }
     void merge(const Histogram& other);
-    /// Errors: std::invalid_argument unless there are `kBuckets` of them.
+    /// Adds the counts of another histogram. Errors: std::invalid_argument unless there are
+    /// `kBuckets` of them.
     void merge(std::span<const std::uint64_t> counts);
 
     [[nodiscard]] std::uint64_t total() const;

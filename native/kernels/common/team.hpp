@@ -10,7 +10,7 @@
 
 namespace aferir::inline AFERIR_ISA {
 
-/// Of the threads of one parallel region on the processors of this process.
+/// Patience of the threads of one parallel region on the processors of this process.
 inline Patience patience_of(int threads) {
     return aferir::patience_of(threads, omp_get_num_procs());
 }

@@ -14,7 +14,7 @@ struct Variant {
     Advance* advance;
 };
 
-/// One process alone.
+/// World of a single process.
 class Alone : public World {
   public:
     [[nodiscard]] int id() const override { return 0; }

@@ -42,7 +42,7 @@ struct Geometry {
     [[nodiscard]] std::size_t fluid_cells() const;
 };
 
-/// Between two plates, `gap` apart, in a periodic box of length and width.
+/// A channel between two plates, `gap` apart, in a periodic box of length and width.
 Geometry make_slit(int length, int gap, int width);
 
 /// A straight channel with walls around; its cross-section is `height` times `width`.

@@ -40,8 +40,8 @@ struct Slabs {
     std::vector<int> bounds;
 };
 
-/// Most steps in a block, an even number up to `wanted`, that the slabs are thick enough for; 1
-/// where they are too thin for any block.
+/// Largest number of steps in a block, even and at most `wanted`, for which the slabs are thick
+/// enough; 1 if they are too thin for any block.
 int possible_steps(const Slabs& slabs, int wanted);
 
 /// `tile`: rows of a tile, at least 1. `steps` is what possible_steps() allows.

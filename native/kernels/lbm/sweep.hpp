@@ -109,8 +109,8 @@ class Sweep {
 #endif
     }
 
-    /// What leaves at one end comes in at the other with the density there (J. Zhang and D. Y.
-    /// Kwok, Phys. Rev. E 73, 047702, 2006).
+    /// Populations that leave at one end enter at the other with the density there (J. Zhang and D.
+    /// Y. Kwok, Phys. Rev. E 73, 047702, 2006).
     void jump(std::size_t parity, std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin; i < end; ++i) {
             const auto& at = cells_.jumps[parity][i];

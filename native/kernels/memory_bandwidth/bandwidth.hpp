@@ -27,7 +27,7 @@ std::size_t choose_array_bytes(const BandwidthRequest& request, std::size_t llc_
                                std::size_t available);
 
 struct Bandwidths {
-    /// By operation, then by repetition; the first round, which maps the pages, is left out.
+    /// Durations by operation, then by repetition, without the first round, which maps the pages.
     std::array<std::vector<double>, kOperations.size()> seconds;
     double duration_s = 0;
     double error = 0;

@@ -114,7 +114,7 @@ class AdiPlanes {
         }
     }
 
-    /// Of the inner point 1 + block kLanes + point; the block of point 0 comes first.
+    /// Change of the inner point 1 + block kLanes + point; the block of point 0 comes first.
     [[nodiscard]] double* turned_change(int block, int point) {
         return turned_changes_.data() +
                static_cast<std::size_t>(block * kLanes + point + 1) * kBlock;

@@ -62,7 +62,7 @@ class BlockedRows {
         std::array<std::uint32_t, kLanes> rows;
     };
 
-    /// Where the elements of each slice's lanes are in the matrix.
+    /// Places of the elements of each slice's lanes in the matrix.
     struct Plan {
         Plan(const SparseMatrix& source, Range part) : matrix(source), rows(part) {
             const auto columns = matrix.width;

@@ -106,7 +106,7 @@ class RelayLinks {
         return &own_.lines[static_cast<std::size_t>(front) + 1].gift;
     }
 
-    /// Nothing: no worker has points beside ours along i.
+    /// Does nothing: no worker has points beside ours along i.
     template <int Side, int W>
     void receive_along_i(std::ptrdiff_t /*front*/, double* /*gifts*/) const {}
     template <int Side, int W>

@@ -41,7 +41,7 @@ class Sweep {
   public:
     static constexpr std::ptrdiff_t kTileRows = 32;
 
-    /// For grids up to `size`.
+    /// Makes a sweep for grids up to `size`.
     explicit Sweep(std::size_t size)
         : pitch_(static_cast<std::ptrdiff_t>(size + 2 * kGhosts)),
           plane_((kTileRows + kRim) * pitch_),

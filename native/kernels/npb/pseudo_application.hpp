@@ -121,7 +121,7 @@ struct Norms {
     State error{};
 };
 
-/// From the sums of squares over all points.
+/// Root mean square from the sums of squares over all points.
 State root_mean_square(const State& squares, int size);
 
 /// The inner points of a cube, or those that a process has: ranges along i, j and k.
@@ -133,7 +133,7 @@ inline Box inner_box(int size) { return {{{1, size - 1}, {1, size - 1}, {1, size
 /// away, and is asked by several threads.
 template <typename Field>
 Norms squares_of(const Field& field, const ExactField& exact, const Box& box, int threads) {
-    // By plane, so that the sums do not depend on the number of threads.
+    // Sums by plane, so that they do not depend on the number of threads.
     std::vector<Norms> planes(static_cast<std::size_t>(exact.size()));
 #pragma omp parallel for num_threads(threads)
     for (int k = box[2].begin; k < box[2].end; ++k) {

@@ -216,8 +216,8 @@ class Sort {
     std::uint32_t before_ = 0;    ///< keys of lower slices
 };
 
-/// Of one rank: its keys, which the verification holds twice, and their counts, twice. The ranks of
-/// a host have a slice each of the keys' ranks.
+/// Memory of one rank: its keys, which the verification stores twice, and their counts, twice. Each
+/// rank of a host has a slice of the keys' ranks.
 void require_memory_for(const IsProblem& problem, const Ranks& ranks) {
     const auto count = static_cast<std::size_t>(ranks.count());
     ranks.require_memory(12 * problem.keys() / count + 2 * problem.key_range(),

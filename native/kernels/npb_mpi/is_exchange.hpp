@@ -182,7 +182,7 @@ class KeyExchange {
         }
     }
 
-    /// Between two groups no cursor need be in memory.
+    /// Divides keys between two groups, with the cursors in registers.
     void sort_out_two(std::span<const std::uint32_t> keys, std::uint32_t bound, std::size_t slot) {
         std::uint32_t* low = outgoing(slot, 0).data() + kHeader;
         std::uint32_t* high = outgoing(slot, 1).data() + kHeader;

@@ -18,8 +18,8 @@ struct Beside {
     int after;
 };
 
-/// How the sweeps of a process follow those of the processes beside it: as RelayLinks, and along i
-/// as well.
+/// Synchronises the sweeps of a process with those of adjacent processes: as RelayLinks, and along
+/// i as well.
 ///
 /// Gifts are kept in the order in which the sweep comes to their points: so they are received and
 /// sent by ranges, which are the same on both sides. Along j, a gift is the point's number in its
@@ -143,7 +143,7 @@ class MessageLinks {
     /// room, and the next process starts half a plane of a class-A cube later.
     static constexpr std::ptrdiff_t kChunk = 32;
 
-    /// Of one sweep, lower or upper.
+    /// Products that are sent and received in one sweep, lower or upper.
     struct Boxes {
         Gifts from_j;
         Gifts to_j;

@@ -84,7 +84,8 @@ class Ranks {
 
     static void gather_bytes(const void* part, void* all, std::size_t bytes);
     void gather_bytes_from_mates(const void* part, void* all, std::size_t bytes) const;
-    /// Those that can map each other's memory, up to `most` of a host; returns the first one's id.
+    /// Groups up to `most` ranks of a host that can map each other's memory; returns the ID of the
+    /// first one.
     int join_mates(int most);
 
     int id_ = 0;
