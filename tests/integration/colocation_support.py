@@ -55,7 +55,7 @@ def announced() -> Iterator[Entry]:
 
 
 def sound_account() -> Bandwidth | None:
-    """The kernel's account once it is not below 0, where it would admit nobody.
+    """The kernel's account of reservations, once it is not below 0: until then it admits nothing.
 
     Containers with CPUs of their own bring it there if they come just when a thread leaves its
     reservation (see `batch.make`); tests beside this one make some.

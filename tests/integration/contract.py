@@ -62,11 +62,11 @@ class EveryKind:
     kills = 6
     """Number of kills of the process that makes it; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
-    """Within which a kill comes: about what one allocation takes here, and its end."""
+    """Seconds within which a kill comes: about what one allocation takes here, and its end."""
     here = True
     """Whether its instances are on this machine."""
     entries: ClassVar[Collection[str]] = ()
-    """Kinds of entries that it writes into the journal; empty: those of its own name."""
+    """Kinds of its entries in the journal; empty: only its own name."""
 
     def spec(self, **changes: object) -> EnvironmentSpec:
         kind = registry.kinds()[self.kind]
@@ -107,7 +107,7 @@ class EveryKind:
         check_pause(instance, lambda: self.used(instance))
 
     def test_it_competes_for_cpus_as_every_other_kind_does(self, environment: Environment) -> None:
-        """All its processes weigh as much as one of our own nice value: arms are alike."""
+        """All processes of an instance together have the weight of one of that nice value."""
         if not self.here:
             pytest.skip("its instances compete where they are")
         before = {entry.id for entry in journal.entries()}

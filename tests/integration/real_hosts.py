@@ -267,7 +267,7 @@ def _answers(address: str) -> bool:
 
 @contextmanager
 def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
-    """A guest in place of a host's processes; its interface is the namespace's own."""
+    """A host that is a guest; its interface is the namespace's own."""
     machine = lab.machines[name]
     with inside(machine.place.name):
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
@@ -290,7 +290,7 @@ def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
 
 
 def processes_of(machine: Machine) -> list[int]:
-    """Numbers, as seen here, of what runs in its namespace of processes but its first two."""
+    """Process IDs, as seen here, of all but the first two processes in its PID namespace."""
     assert machine.child is not None
     found, waiting = [], [machine.child.pid]
     while waiting:

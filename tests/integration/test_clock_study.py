@@ -150,7 +150,7 @@ def test_quanta_show_what_was_taken() -> None:
 
 @needs_root
 def test_a_planted_beat_is_found_at_its_rate_and_none_without() -> None:
-    """At a real-time priority: other programs, of which there may be any, do not disturb then."""
+    """At a real-time priority, at which other programs of the machine do not disturb."""
     quiet = study("noise", quanta=1500, priority="realtime")
     planted = study("noise", quanta=1500, priority="realtime", noise_period_s=0.01)
     assert planted.samples["beat_hz"] == pytest.approx(100, rel=0.01)

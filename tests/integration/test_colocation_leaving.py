@@ -162,7 +162,7 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
 def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
     child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where whoever looked that it sleeps is kept from the processor before it acts."""
+    """Simulates that the thread which saw it sleep is kept from the processor before it acts."""
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(3):
