@@ -106,7 +106,7 @@ def _scaled(schedule: Schedule, factor: float) -> Schedule:
 
 
 def read_bandwidth() -> Bandwidth | None:
-    """The kernel's account of deadline bandwidth; None if debugfs is unreadable, as without root."""
+    """The kernel's account of deadline bandwidth; None without access to debugfs."""
     mounted = Path("/sys/kernel/debug/sched/debug")
     try:
         return parse_bandwidth(mounted.read_text(encoding="utf-8", errors="replace"))
