@@ -62,13 +62,23 @@ if [ -z "$found" ]; then
   $b poweroff -f
 fi
 """
-_SWITCH_FOREIGN = """\
-$b mkdir /disk/run/aferir
-$b mount --move /tools /disk/run/aferir
-$b cp /foreign-guest /disk/run/aferir-guest
+POWEROFF = "run/busybox"
+"""Path in a guest of the busybox with which its first program powers it off."""
+_SWITCH_MORTAL = f"""\
+$b cp $b /disk/{POWEROFF}
+$b cp /guest /disk/run/aferir-guest
 exec $b switch_root /disk /run/aferir-guest
 """
-_FOREIGN_INIT = """#!/bin/sh
+_SWITCH_FOREIGN = f"""\
+$b mkdir /disk/run/aferir
+$b mount --move /tools /disk/run/aferir
+{_SWITCH_MORTAL}"""
+_UNTIL_AGENT_ENDS = f"""agent=$!
+# A guest without its agent cannot be told anything: it ends, which the host notices.
+while kill -0 $agent 2> /dev/null; do wait $agent; done
+/{POWEROFF} poweroff -f
+"""
+_FOREIGN_INIT = f"""#!/bin/sh
 # First program of a guest with a root of its own: our agent, with its own libraries.
 mkdir -p /dev/shm /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
@@ -79,8 +89,7 @@ libraries=/run/aferir/lib/x86_64-linux-gnu
 $libraries/ld-linux-x86-64.so.2 --library-path $libraries:/run/aferir/usr/lib/x86_64-linux-gnu \\
   /run/aferir/usr/sbin/qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid \\
   > /dev/console 2>&1 &
-while :; do sleep 2147483647 & wait; done
-"""
+{_UNTIL_AGENT_ENDS}"""
 
 _AGENT = """#!/bin/sh
 # First program of a guest: the agent that aferir gives its commands to, and a reaper.
@@ -93,13 +102,7 @@ qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid > /dev/console 2>&1 
 """
 GUEST_INIT = f"""{_AGENT}while :; do sleep 2147483647 & wait; done
 """
-POWEROFF = "run/busybox"
-"""Path in a guest of the busybox with which `MORTAL_INIT` powers it off."""
-MORTAL_INIT = f"""{_AGENT}agent=$!
-# A guest without its agent cannot be told anything: it ends, which the host notices.
-while kill -0 $agent 2> /dev/null; do wait $agent; done
-/{POWEROFF} poweroff -f
-"""
+MORTAL_INIT = f"""{_AGENT}{_UNTIL_AGENT_ENDS}"""
 """First program of a guest that ends with its agent, whoever killed that."""
 
 CONTAINER_MARK = "run/aferir-booted"
@@ -113,7 +116,7 @@ while :; do sleep 2147483647 & wait; done
 
 
 class File(msgspec.Struct, frozen=True):
-    """One entry of the archive; a folder if `content` is None."""
+    """One entry of the archive; a folder where `content` is None."""
 
     path: str
     mode: int
@@ -141,6 +144,17 @@ def with_disk(archive: bytes, name: str) -> bytes:
     return archive + cpio([File("init", 0o755, start)])
 
 
+def with_mortal_init(archive: bytes) -> bytes:
+    """Return the archive for a guest that ends with its agent, from an image's own archive.
+
+    The first program that images have themselves does not end: a host waits for an answer that an
+    agent killed by the guest's programs never sends.
+    """
+    start = member(archive, "init").replace(_SWITCH.encode(), _SWITCH_MORTAL.encode())
+    files = [File("init", 0o755, start), File("guest", 0o755, MORTAL_INIT.encode())]
+    return archive + cpio(files)
+
+
 def with_foreign_root(archive: bytes, tools: str) -> bytes:
     """Return the archive for a guest whose disk has a root that we did not make.
 
@@ -153,7 +167,7 @@ def with_foreign_root(archive: bytes, tools: str) -> bytes:
     assert mount, "the initramfs mounts its disk in one line"
     changed = before + _FIND_ROOT.replace("{tools}", tools).encode() + after
     changed = changed.replace(_SWITCH.encode(), _SWITCH_FOREIGN.encode())
-    agent = File("foreign-guest", 0o755, _FOREIGN_INIT.encode())
+    agent = File("guest", 0o755, _FOREIGN_INIT.encode())
     return archive + cpio([File("init", 0o755, changed), agent])
 
 

@@ -212,3 +212,11 @@ def test_the_name_of_the_disk_is_changed_by_a_later_member() -> None:
     start = initramfs.member(other[len(usual) :], "init")
     assert b"/dev/nvme0n1 /disk" in start
     assert b"vda" not in start
+
+
+def test_a_guest_starts_with_a_first_program_that_ends_with_its_agent() -> None:
+    made = initramfs.with_mortal_init(initramfs.archive({}, b"busybox"))
+    start = initramfs.member(made, "init").decode()
+    assert start.endswith("exec $b switch_root /disk /run/aferir-guest\n")
+    assert "$b cp /guest /disk/run/aferir-guest" in start
+    assert initramfs.member(made, "guest").endswith(b"poweroff -f\n")

@@ -44,6 +44,8 @@ def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool 
             raise UsageError(f"the kernel {kernel} is no file", remedy="name a bzImage, or `whole`")
     if foreign:
         own = initramfs.with_foreign_root(own, tools_name(hardware.disk_device))
+    else:
+        own = initramfs.with_mortal_init(own)
     if (name := DISK_NAMES[hardware.disk_device]) != "vda":
         own = initramfs.with_disk(own, name)
     if hardware.network_device != "none":
@@ -52,7 +54,7 @@ def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool 
 
 
 def _form_of(image: Path) -> command_line.DiskForm:
-    """Form of a disk image. Errors: UsageError if it cannot be read."""
+    """Form of a disk image. Errors: UsageError where it cannot be read."""
     try:
         with image.open("rb") as file:
             return "qcow2" if file.read(len(_QCOW2)) == _QCOW2 else "raw"
