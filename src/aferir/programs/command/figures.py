@@ -1,4 +1,4 @@
-"""Figures that a program prints or writes: where each is found, and how it is parsed; pure.
+"""Figures that a program prints or writes: where each is found, and how it is parsed.
 
 A figure is written as `NAME=KIND:WHERE`, e.g. `requests_rps=regex:([0-9.]+) requests per second`.
 """
@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.linux.cpu_limit import cpu_limit
 from aferir.model.record import Better, Sample
 
 Kind = Literal["regex", "json", "csv", "last"]
@@ -36,6 +37,10 @@ _UNITS = {"s": "s", "bytes": "B", "bps": "B/s", "rps": "1/s", "percent": "%", "h
 """Units by the last part of a figure's name."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
+_SEARCH_S = 2.0
+"""Limit of the CPU time in s of one search: one of all 256 KiB that are kept takes 0.02 s unless
+the expression backtracks.
+"""
 
 
 class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +120,7 @@ def _sample(spec: FigureSpec, text: str | None) -> Sample:
             f"the figure `{spec.name}` is to be in {place}, which the program did not write",
             remedy="name the file as it is in the working folder",
         )
-    found = list(_WAYS[spec.kind].values(spec.where, text))
+    found = _found(spec, text, place)
     if not found:
         raise ProgramError(
             f"the figure `{spec.name}` is not in {place}: {_excerpt(text)}",
@@ -139,6 +144,19 @@ def _sample(spec: FigureSpec, text: str | None) -> Sample:
             remedy="let the expression enclose the number alone",
         )
     return Sample(spec.name, value, spec.unit, better=spec.better)
+
+
+def _found(spec: FigureSpec, text: str, place: str) -> list[str]:
+    """All values of a figure in a text. Errors: ProgramError if the search does not end."""
+    try:
+        with cpu_limit(_SEARCH_S):
+            return list(_WAYS[spec.kind].values(spec.where, text))
+    except TimeoutError:
+        raise ProgramError(
+            f"the search for the figure `{spec.name}` in {place} was ended after {_SEARCH_S:g} s "
+            f"of CPU time: {spec.kind}:{spec.where} matches the same text in too many ways",
+            remedy="repeat no group that repeats itself: ([0-9.]+) in place of (([0-9]+.?)+)",
+        ) from None
 
 
 def _of_expression(expression: str, text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aferir.errors import ProgramError
+from aferir.programs.command import figures
 from aferir.programs.command.figures import FigureSpec, read_figures, read_spec
 
 
@@ -82,3 +83,11 @@ def test_a_table_may_have_any_ends_of_lines_and_a_field_that_is_too_long_is_none
 def test_a_file_that_was_not_written_is_named() -> None:
     with pytest.raises(ProgramError, match="file `out"):
         read_figures((read_spec("x=csv@out.csv:ops"),), {"": "", "out.csv": None})
+
+
+def test_a_search_that_does_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_SEARCH_S", 0.01)
+    with pytest.raises(ProgramError, match="in too many ways") as error:
+        value("x=regex:^(a+)+$b", "a" * 22)
+    assert "`x`" in error.value.message
+    assert error.value.remedy
