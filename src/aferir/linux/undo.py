@@ -41,7 +41,7 @@ def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
 def remove_tree(folder: Path) -> None:
     """Unmount everything below `folder` and remove it, if it exists.
 
-    Errors: OSError before anything is removed, if something stays mounted: it may be the host's
+    Errors: OSError before anything is removed, where something stays mounted: it may be the host's
     own /dev.
     """
     if folder.is_symlink() or not folder.exists():
@@ -75,7 +75,7 @@ def _open_folders(folder: Path) -> None:
 def unmount(folder: Path) -> None:
     """Unmount everything at or below `folder`.
 
-    Errors: OSError if something stays mounted.
+    Errors: OSError where something stays mounted.
     """
     for point in mounts_below(folder, _mountinfo()):
         if _libc.umount2(os.fsencode(point), _MNT_DETACH) != 0:
@@ -93,15 +93,24 @@ def kill(
 ) -> int:
     """Kill every process that `proven` accepts by arguments and environment; returns their number.
 
-    Only processes that we may inspect count, and never this one. Errors: OSError if one survives
+    Only processes that we may inspect count, and never this one. Errors: OSError where one survives
     the first kill by `wait_s`.
     """
+    return _kill(lambda: processes(proven), wait_s, clock)
+
+
+def kill_marked(mark: str, *, wait_s: float = 5.0, clock: Clock = MONOTONIC) -> int:
+    """Kill every process with the mark of that journal entry. Errors: as of `kill`."""
+    return _kill(lambda: marked(mark), wait_s, clock)
+
+
+def _kill(look: Callable[[], list[int]], wait_s: float, clock: Clock) -> int:
     deadline_s = math.inf  # looking alone may take long where the machine is busy
     killed: set[int] = set()
     # During execve(2) a process has no environment for a moment, so two scans must be empty.
     looks_in_vain = 0
     while looks_in_vain < 2:
-        found = processes(proven)
+        found = look()
         looks_in_vain = 0 if found else looks_in_vain + 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
@@ -111,7 +120,8 @@ def kill(
         if found and not killed:
             deadline_s = after(wait_s, clock)
         killed.update(found)
-        clock.sleep(PERIOD_S)
+        if looks_in_vain < 2:
+            clock.sleep(PERIOD_S)
     return len(killed)
 
 
@@ -132,13 +142,28 @@ def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
         raise errors[0]
 
 
-def kill_marked(mark: str) -> int:
-    """Kill every process with the mark of that journal entry."""
-    return kill(lambda _, variables: variables.get(MARK) == mark)
+def marked(mark: str) -> list[int]:
+    """Every process but this one with the mark of that journal entry in its environment.
+
+    It is called after each repetition of a program, so it parses nothing: a scan of 256 processes
+    takes 3.5 ms of CPU time, where that of `processes` takes 10.
+    """
+    line = os.fsencode(f"{MARK}={mark}")
+    own = os.getpid()
+    return [pid for pid in _processes() if pid != own and line in _environment(pid)]
 
 
 def _processes() -> list[int]:
-    return [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - faster
+
+
+def _environment(pid: int) -> list[bytes]:
+    """Variables of a process, NAME=VALUE; none where we may not inspect it, or it has ended."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123 - faster
+            return file.read().split(b"\0")
+    except OSError:
+        return []
 
 
 def _is(pid: int, proven: Callable[[list[str], dict[str, str]], bool]) -> bool:
