@@ -23,22 +23,23 @@ from aferir.report.causes import Explanation
 from aferir.report.explain import explain
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.arrays import Array
-from benchmarks.explain.cases import Case, cases, prepared
+from benchmarks.explain.cases import Case, alike, cases, prepared
 from benchmarks.parts import run_parts
+from benchmarks.trials import Attempt, trials
 
 HELP = "explain: planted causes found first, and no cause where nothing was planted"
 PEERS = ()
-SELECTABLE = True
+SELECTABLE = RESUMABLE = True
 
 _TRIALS, _QUICK_TRIALS = 2000, 200
 _ROUNDS = 8
-_BUDGET, _QUICK_BUDGET = "100s", "20s"
+_BUDGET, _ALIKE_BUDGET, _QUICK_BUDGET = "100s", "40s", "20s"
 _RIGHT, _EXPLAINED = 0.9, 0.9
 _CASE_LIMIT_S = 900.0
 _NICE = -19
 """Nice value of what is measured: a quota has no effect while neighbours hold the CPUs."""
-_ALIKE = 3
-"""Number of real environments that are compared with themselves."""
+_ALIKE, _QUICK_ALIKE = 100, 2
+"""Number of real environments whose features cost their program nothing."""
 _CAUSES = ("seccomp filter", "network", "overlay", "memory limit")
 
 
@@ -157,7 +158,7 @@ def _planted(options: BenchOptions, note: Note) -> list[Figure]:
         for place, case in enumerate(chosen):
             note(f"planted: {case.name}", place / len(chosen))
             try:
-                answer = _answer(case, Path(name), options)
+                answer = _answer(case, Path(name), _QUICK_BUDGET if options.quick else _BUDGET)
             except AferirError as error:
                 figures.append(_failed(case, error))
                 continue
@@ -176,8 +177,7 @@ def _asked(options: BenchOptions, case: Case) -> bool:
     return not wishes or any(case.name.startswith(wish) for wish in wishes)
 
 
-def _answer(case: Case, folder: Path, options: BenchOptions) -> _Answer:
-    budget = _QUICK_BUDGET if options.quick else _BUDGET
+def _answer(case: Case, folder: Path, budget: str) -> _Answer:
     causes = [case.cause, *case.others] if case.cause else [*case.others]
     words = [
         *("nice", "-n", str(_NICE)),
@@ -235,14 +235,20 @@ def _failed(case: Case, error: AferirError) -> Figure:
 
 
 def _itself(options: BenchOptions, note: Note) -> list[Figure]:
-    """Explain environments whose features cost their program nothing."""
-    claimed = 0
+    """Explain environments whose features cost their program nothing, one kind after the other."""
+    budget = _QUICK_BUDGET if options.quick else _ALIKE_BUDGET
     with tempfile.TemporaryDirectory() as name, prepared(Path(name)) as ground:
-        case = next(one for one in cases(ground) if not one.cause)
-        for number in range(_ALIKE):
-            note(f"alike {number + 1} of {_ALIKE}", number / _ALIKE)
-            claimed += bool(_answer(case, Path(name), options).first)
-    return [_share("itself.false_cause", claimed, _ALIKE, most=0.01)]
+        choice = alike(ground)
+
+        def attempt(before: int) -> Attempt:
+            case = choice[before % len(choice)]
+            answer = _answer(case, Path(name), budget)
+            return Attempt(answer.first, f"{case.name}: {answer.said}")
+
+        wanted = _QUICK_ALIKE if options.quick else _ALIKE
+        made = trials("explain.itself", wanted, attempt, options.resume, note)
+    claimed = sum(bool(one.answer) for one in made)
+    return [_share("itself.false_cause", claimed, len(made), most=0.01)]
 
 
 def _share(name: str, count: int, n: int, *, least: float = 0.0, most: float = 1.0) -> Figure:

@@ -51,6 +51,35 @@ def cases(ground: Ground) -> tuple[Case, ...]:
     return (*_of_isolation(ground, program), *_of_resources(program))
 
 
+def alike(ground: Ground) -> tuple[Case, ...]:
+    """Return environments of several kinds whose features cost a program that computes nothing."""
+    command = f"{ground.program} spin 40000000"
+    return (
+        next(one for one in cases(ground) if not one.cause),
+        Case(
+            name="LXC",
+            environment="container memory=1GiB",
+            command=command,
+            cause="",
+            others=("network", "seccomp filter", "overlay", "memory limit"),
+        ),
+        Case(
+            name="bubblewrap",
+            environment="bubblewrap memory=1GiB huge_pages=false",
+            command=command,
+            cause="",
+            others=("overlay", "memory limit", "small pages"),
+        ),
+        Case(
+            name="limits of the host",
+            environment="native memory=1GiB huge_pages=false",
+            command=command,
+            cause="",
+            others=("memory limit", "small pages"),
+        ),
+    )
+
+
 def _of_isolation(ground: Ground, program: str) -> tuple[Case, ...]:
     """Return the cases whose environments isolate the program."""
     return (

@@ -10,19 +10,20 @@
 
 namespace aferir::account {
 
-/// Requests issued to block devices, counted by the kernel's tracepoint block:block_rq_issue.
+/// Requests that were handed to block devices, each counted by the kernel's tracepoint
+/// block:block_rq_issue.
 struct BlockCounts {
     std::uint64_t reads = 0;
     std::uint64_t writes = 0;
-    /// Discards, flushes and all other requests.
+    /// Discards, flushes and what else there is.
     std::uint64_t others = 0;
 };
 
 class Blocks {
   public:
-    /// Counts the requests to `device` (a number as in st_rdev), or to all devices without it.
+    /// `device` is the number of a block device as st_rdev has it; without it, all devices.
     explicit Blocks(std::optional<std::uint64_t> device);
-    /// Counts so far; nothing if the tracepoint is not available.
+    /// Nothing where the tracepoint cannot be had.
     [[nodiscard]] std::optional<BlockCounts> counts() const;
 
   private:
@@ -31,8 +32,8 @@ class Blocks {
     std::vector<Event> writes_;
 };
 
-/// Filter of block events (Documentation/trace/events.rst, section 5.1): those of `device` and
-/// those that meet `condition`, as far as they are given.
+/// A filter of block events (Documentation/trace/events.rst, 5.1): those of the device, if one is
+/// given, that `condition` holds for, if one is given.
 std::string block_filter(std::optional<std::uint64_t> device, std::string_view condition);
 
 }  // namespace aferir::account

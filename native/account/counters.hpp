@@ -16,10 +16,9 @@ struct Cycles {
 
 class CycleCounters {
   public:
-    /// Counts for all processes, or for the members of the control group whose folder `group` is
-    /// open.
+    /// Of all processes, or of the members of a control group, whose folder `group` is open.
     explicit CycleCounters(int group = -1);
-    /// Cycles so far; nothing if the processor, or its hypervisor, has no counters.
+    /// Nothing where the processor, or its hypervisor, shows no counters.
     [[nodiscard]] std::optional<Cycles> cycles() const;
 
   private:

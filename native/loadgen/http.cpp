@@ -65,7 +65,7 @@ struct Parts {
     std::string path;
 };
 
-/// Host, port and path of what follows the scheme of a URL; no port if it is not a number.
+/// Of what follows the scheme of a URL; no port where it is none.
 Parts parts_of(std::string_view url) {
     const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
     std::string_view authority = url.substr(0, end);
@@ -90,7 +90,7 @@ Parts parts_of(std::string_view url) {
     return parts;
 }
 
-/// Host and port for the header Host: without the default port (RFC 9110, 4.2.3).
+/// As the field Host has it: without the port that is meant anyway (RFC 9110, 4.2.3).
 std::string named(const std::string& host, std::uint16_t port) {
     const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
     return port == 80 ? name : name + ":" + std::to_string(port);
@@ -105,7 +105,7 @@ void set_port(Target& target, std::uint16_t port) {
     std::memcpy(&target.address, &place, sizeof place);
 }
 
-/// A URL with the host name of `base`, if that is not a numeric address.
+/// A URL of the host that `base` names, where it is none by number.
 std::optional<Target> of_same_name(const Target& base, std::string_view url) {
     if (!same_word(url.substr(0, kScheme.size()), kScheme)) {
         return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<Target> of_same_name(const Target& base, std::string_view url) {
     return target;
 }
 
-/// A path without the segments `.` and `..` (RFC 3986, 5.2.4); the query is unchanged.
+/// A path without the segments `.` and `..` (RFC 3986, 5.2.4); what it asks for is as it was.
 std::string without_dots(std::string_view text) {
     const std::size_t end = std::min(text.find('?'), text.size());
     std::string_view rest = text.substr(0, end);
@@ -143,8 +143,8 @@ std::string without_dots(std::string_view text) {
     return path.append(text.substr(end));
 }
 
-/// Start of the first empty line at or after `from`, and its length, counted from the end of the
-/// line before; npos if there is none.
+/// Where the first empty line begins at or after `from` and how long it is, counted after the end
+/// of the line before it; npos where there is none.
 std::pair<std::size_t, std::size_t> empty_line(std::string_view text, std::size_t from) {
     for (std::size_t at = text.find('\n', from); at != std::string_view::npos;
          at = text.find('\n', at + 1)) {

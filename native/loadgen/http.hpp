@@ -12,7 +12,7 @@
 
 namespace aferir::loadgen {
 
-/// Target of a request: `http://ADDRESS[:PORT]/PATH`, with a numeric address.
+/// Where a request goes: `http://ADDRESS[:PORT]/PATH`, with a numeric address.
 struct Target {
     sockaddr_storage address{};
     socklen_t length = 0;
@@ -20,18 +20,18 @@ struct Target {
     std::string path;
 };
 
-/// Nothing if the text is no such URL; names are not looked up.
+/// Nothing where the text is no such URL; names are not looked up.
 std::optional<Target> parse_url(std::string_view url);
 
-/// The same target at another numeric address of the host; nothing if it is not numeric.
+/// The same at another numeric address of the host; nothing where it is none.
 std::optional<Target> at_address(const Target& target, const std::string& address);
 
-/// Target of a redirection in an answer to `base` (RFC 3986, 5.2): `location` may be relative to
-/// it, or contain the host's name `base.host`. Nothing for other names and schemes.
+/// Where a redirection leads that was answered for `base` (RFC 3986, 5.2): `location` may be
+/// relative to it, or name its host as `base.host` does. Nothing for other names and schemes.
 std::optional<Target> redirected(const Target& base, std::string_view location);
 
-/// A request without a body in HTTP/1.1, with a user agent. The server closes the connection after
-/// it unless it `keeps` it.
+/// A request without body, in HTTP/1.1, which says who asks, and after which the server closes the
+/// connection, unless it `keeps` it.
 std::string request(std::string_view method, const Target& target, bool keeps = false);
 
 /// The head of an HTTP/1.x response, read piece by piece as it arrives (RFC 9112): lines may end
@@ -42,13 +42,12 @@ class ResponseHead {
 
     enum class State { kReading, kDone, kBroken };
 
-    /// Reads the part of `bytes` that belongs to the head and returns its length; the rest is the
-    /// body.
+    /// Takes what belongs to the head and says how many bytes those were; the rest is the body.
     std::size_t feed(std::span<const char> bytes);
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return status_; }
-    /// Nothing if the body is in chunks, or ends with the connection.
+    /// Nothing where the body is in chunks, or goes to the end of the connection.
     [[nodiscard]] std::optional<std::int64_t> content_length() const {
         return encoded_ ? std::nullopt : content_length_;
     }

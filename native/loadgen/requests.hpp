@@ -15,34 +15,34 @@ namespace aferir::loadgen {
 
 enum class Protocol { kHttp, kMemcached, kRedis };
 
-/// A URL, and its frequency relative to the others.
+/// A URL, and how often it is asked for relative to the others.
 struct Weighted {
     Target target;
     double weight = 1.0;
     Protocol protocol = Protocol::kHttp;
 };
 
-/// Rate in requests per second from time `after` on.
+/// From `after` on, so many requests a second.
 struct Step {
     Nanoseconds after = 0;
     double rate = 0.0;
 };
 
-/// An open loop: intervals between requests are exponential, whatever the outcome of earlier ones.
+/// An open loop: requests come at exponential distances whatever became of those before.
 struct Plan {
     std::vector<Weighted> targets;
-    /// Value of HTTP's header Host; empty: the host in the URL.
+    /// That HTTP servers are asked for; empty: what stands in the URL.
     std::string host;
-    /// All addresses of that host, of which the first that answers is used; empty: the URL's.
+    /// All addresses of that host, of which the first that answers is kept to; empty: the URL's.
     std::vector<Target> addresses;
     std::vector<Step> steps;
     Nanoseconds duration = 0;
-    /// Requests that are due before this time are sent and not counted.
+    /// Requests that are intended before are sent and not counted.
     Nanoseconds warm_up = 0;
-    /// A request that is not answered within this time has failed.
+    /// A request without an answer by then has failed.
     Nanoseconds patience = 0;
     std::size_t connections = 0;
-    /// Largest number of requests per connection; 0: as many as the server permits.
+    /// Requests that one connection carries at most; 0: as many as the server lets it.
     std::uint64_t reuse = 0;
     std::uint64_t seed = 0;
 };
@@ -50,8 +50,8 @@ struct Plan {
 /// One request that was counted.
 struct Asked {
     Nanoseconds intended = 0;
-    /// Time from when the request was due to the last byte, by the kernel's stamp; for a failed
-    /// one, at least the patience.
+    /// From the intended moment to the last byte, by the kernel's stamp; of one that failed, at
+    /// least the patience.
     Nanoseconds latency = 0;
     int status = 0;
     std::uint32_t target = 0;
@@ -60,30 +60,28 @@ struct Asked {
 struct Measured {
     std::uint64_t intended = 0;
     std::uint64_t answered = 0;
-    /// Failed requests by reason; together with `answered` they are all that were due.
+    /// By what was wrong; together with `answered` they make `intended`.
     std::map<std::string, std::uint64_t> failures;
-    /// Latencies of all requests. Failed ones count with the patience, so that quick failures do
-    /// not look like quick answers.
+    /// Of all, the failed ones with the patience: a quick failure is no quick answer.
     Histogram latencies;
-    /// Delays of requests behind the time at which they were due, including waits for a connection,
-    /// which the service causes.
+    /// By how much requests were sent after their moments; of those that had to wait for a
+    /// connection too, which is the service's doing.
     Histogram delays;
-    /// Delays that the load generator itself caused.
+    /// By how much we ourselves looked too late.
     Histogram own_delays;
     std::size_t most_connections = 0;
     double cpu_s = 0.0;
     double duration_s = 0.0;
 };
 
-/// Called for each counted request that has ended, with the reason if it failed, else an empty
-/// text.
+/// Told of each counted request when it has ended, and why it failed; empty: it did not.
 using Tell = std::function<void(const Asked& asked, std::string_view failure)>;
 
-/// Sends all requests, in one thread, and waits for the last answer or the end of its patience.
-/// Errors: UsageError if the system does not permit so many connections.
+/// Sends them all and waits for the last answer, or its patience; one thread.
+/// Errors: UsageError where so many connections are not allowed here.
 Measured send_requests(const Plan& plan, const Tell& tell = {});
 
-/// One JSON object about the whole load.
+/// One JSON object about all of it.
 std::string summary(const Measured& measured, const Plan& plan);
 
 }  // namespace aferir::loadgen

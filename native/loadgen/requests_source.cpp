@@ -21,7 +21,7 @@ Wanted Source::take() {
     return made;
 }
 
-/// Exponential intervals have no memory, so an interval is drawn again at each step of the rate.
+/// Without memory, so at a step of the rate it is drawn anew from there.
 void Source::draw() {
     for (; step_ < plan_->steps.size(); ++step_) {
         const Step& step = plan_->steps[step_];

@@ -10,26 +10,26 @@
 
 namespace aferir::loadgen {
 
-/// A request, from the time at which it is due to its answer.
+/// A request, from its moment to its answer.
 struct Wanted {
     Nanoseconds intended = 0;
     std::uint32_t target = 0;
     bool again = false;
-    /// Number of the host's addresses that have failed this request.
+    /// Addresses of the host that have failed it.
     std::size_t tried = 0;
-    /// Current target after redirections; nothing without any.
+    /// Where redirections have led it; nothing where it is its target itself.
     std::shared_ptr<const Hop> hop = nullptr;
 };
 
-/// Draws times and targets of requests as they are needed, in order of time; equal plans give equal
-/// requests. The plan must outlive it.
+/// Moments and targets of the requests, drawn as they are needed: the same for the same plan, and
+/// in the order of their moments. The plan has to last as long.
 class Source {
   public:
     explicit Source(const Plan& plan);
 
     [[nodiscard]] bool done() const { return next_ >= plan_->duration; }
     [[nodiscard]] Nanoseconds next() const { return next_; }
-    /// Removes and returns the next request; there must be one.
+    /// Only while there is one.
     Wanted take();
 
   private:

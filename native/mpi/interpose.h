@@ -1,18 +1,18 @@
-/* Common part of the C and the Fortran entry points. */
+/* What the C and the Fortran entry points share. */
 #ifndef AFERIR_MPI_INTERPOSE_H
 #define AFERIR_MPI_INTERPOSE_H
 
-/* Called before and after MPI_Init, in either language. `status` is the result of MPI_Init.
- * Fortran's MPI_Init may call C's: only the outermost pair has an effect. */
+/* Around MPI_Init, whoever calls it. `status` is what MPI_Init has returned. Fortran's MPI_Init may
+ * call C's: only the outermost pair does anything. */
 void interpose_before_init(void);
 void interpose_after_init(int status);
-/* Called before MPI_Finalize. */
+/* Before MPI_Finalize. */
 void interpose_before_finalize(void);
 
 double interpose_wtime(void);
 double interpose_wtick(void);
 
-/* Whether MPI_Wtime is global. */
+/* Is MPI_Wtime global? */
 int interpose_is_global(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 namespace aferir::network {
 
-/// The network, or the other end, failed; the message has the remedy.
+/// The network, or the other end, failed; the message says what to do.
 class NetworkError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -26,8 +26,8 @@ struct Address {
 };
 
 struct SocketOptions {
-    std::chrono::seconds patience{30};  ///< time limit of each call that waits for the other end
-    int buffer_bytes = 0;               ///< size of both socket buffers; 0: as tuned by the kernel
+    std::chrono::seconds patience{30};  ///< of each call that waits for the other end
+    int buffer_bytes = 0;               ///< of both socket buffers; 0: the kernel tunes them
 };
 
 /// One TCP connection; a `Line`. No call waits longer than `patience`.
@@ -37,19 +37,19 @@ class Connection {
 
     void send(std::span<const std::byte> bytes);
     void receive(std::span<std::byte> bytes);
-    /// Sends and receives at once, by non-blocking calls and poll(2), as event-driven programs do.
+    /// Both at once, by calls that do not block and poll(2), as event-driven programs do it.
     void exchange(std::span<const std::byte> out, std::span<std::byte> in);
 
     void send_frame(const Frame& frame);
     Frame receive_frame();
-    /// Receives a frame of that kind. Errors: NetworkError with the reason if it is `Refused`;
-    /// ProtocolError for any other kind.
+    /// A frame of that kind. Errors: NetworkError with the reason where it is `Refused`;
+    /// ProtocolError for any other.
     template <typename Kind>
     Kind expect() {
         return expected<Kind>(receive_frame());
     }
 
-    /// Makes the call that waits for this connection fail.
+    /// Wakes whoever waits for this connection, which then fails.
     void abort();
 
   private:
@@ -62,8 +62,7 @@ class Connection {
     }
     [[noreturn]] void refuse(const Frame& frame) const;
     [[noreturn]] void fail(const char* doing) const;
-    // Sends without waiting, and removes what was sent from the span. Returns whether that was
-    // anything.
+    // Without waiting; whether anything moved. What is left is left in the span.
     bool send_some(std::span<const std::byte>& bytes);
     bool receive_some(std::span<std::byte>& bytes);
     void wait(bool to_send, bool to_receive);
@@ -73,17 +72,17 @@ class Connection {
     std::string other_end_;
 };
 
-/// Connects to a server. Errors: NetworkError with the remedy.
+/// Errors: NetworkError with the remedy.
 Connection connect_to(const Address& address, const SocketOptions& options);
 
-/// A listening socket.
+/// A socket that listens.
 class Listener {
   public:
     Listener(const Address& address, const SocketOptions& options);
-    /// Accepts the next connection, with its address.
+    /// The next connection and where it comes from.
     Connection accept(const SocketOptions& options);
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    /// Makes `accept` fail in the thread that waits there.
+    /// Lets `accept` fail in whatever thread waits there.
     void abort();
 
   private:
@@ -91,8 +90,8 @@ class Listener {
     std::uint16_t port_ = 0;
 };
 
-/// Moves the calling thread into the network namespace of that name (ip-netns(8)); does nothing for
-/// an empty name. Needs root.
+/// Moves the calling thread into the network namespace of that name (ip-netns(8)); nothing where it
+/// is empty. Needs root.
 void enter_network_namespace(const std::string& name);
 
 }  // namespace aferir::network

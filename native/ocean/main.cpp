@@ -101,7 +101,7 @@ Physics physics_of(const Geometry& geometry, double courant) {
     return physics;
 }
 
-/// Reasons to doubt the figures; empty if there are none.
+/// What speaks against the figures; empty where nothing does.
 class Doubts {
   public:
     void require(bool holds, const std::string& otherwise) {
@@ -161,7 +161,7 @@ std::string list(const std::vector<ArmRun>& runs, const Figure& figure) {
     return list(values);
 }
 
-/// Lists with an entry for each round; steps_s has all rounds' steps in a row.
+/// One list with an entry for each round; of steps_s all rounds' steps one after the other.
 std::string described(Arm arm, const std::vector<ArmRun>& runs) {
     std::vector<double> steps;
     for (const ArmRun& run : runs) {

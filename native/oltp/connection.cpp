@@ -5,7 +5,7 @@
 namespace aferir::oltp {
 namespace {
 
-// Error codes of MariaDB.
+// Of MariaDB's error codes.
 constexpr unsigned kLockWaitTimeout = 1205;
 constexpr unsigned kDeadlock = 1213;
 

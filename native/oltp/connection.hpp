@@ -10,7 +10,7 @@
 
 namespace aferir::oltp {
 
-/// The server refused a statement, or has ended.
+/// The server refused a statement, or is gone.
 class DatabaseError : public std::runtime_error {
   public:
     DatabaseError(unsigned code, const std::string& message);
@@ -28,14 +28,14 @@ using Row = std::vector<std::string>;
 /// One session over a Unix socket.
 class Connection {
   public:
-    /// Connects to the server. Errors: DatabaseError.
+    /// Errors: DatabaseError.
     Connection(const std::string& socket, const std::string& database);
 
-    /// Executes a statement. Errors: DatabaseError, here and below.
+    /// Errors: DatabaseError, here and below.
     void execute(const std::string& statement);
-    /// Rows of a query; NULL is an empty string.
+    /// NULL is an empty string.
     std::vector<Row> rows(const std::string& statement);
-    /// The first column of the first row; 0 if it is NULL or there is no row.
+    /// The first column of the first row; 0 where it is NULL or there is no row.
     std::int64_t number(const std::string& statement);
     [[nodiscard]] std::int64_t inserted() const;
 

@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 
 def run(cluster: str, *command: str, root: bool = False) -> str:
-    """Output of a command on the front end."""
+    """What a command on the front end prints."""
     state = storing.read(cluster)
     inside = configuration.user_command(command, root=root)
     place = manager.place_of(state)
@@ -23,7 +23,7 @@ def run(cluster: str, *command: str, root: bool = False) -> str:
 
 
 def kill(cluster: str, name: str) -> None:
-    """Kill a node as a crash would."""
+    """As a node dies that was not asked to."""
     state: State = storing.read(cluster)
     node = next(node for node in state.nodes if node.name == name)
     pid = manager.backend(state.description).process(entry_of(node.entry))
@@ -33,13 +33,13 @@ def kill(cluster: str, name: str) -> None:
 
 
 def entry_of(identity: str) -> journal.Entry:
-    """Journal entry of the cluster."""
+    """The entry of the journal."""
     entry = journal.read(identity)
     assert entry is not None
     return entry
 
 
 def kill_once(cluster: str, name: str, started: Path) -> None:
-    """Kill the process as soon as that file exists."""
+    """Once that file is there."""
     eventually(started.exists)
     kill(cluster, name)

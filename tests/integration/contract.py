@@ -52,21 +52,21 @@ while True:
 
 
 class EveryKind:
-    """Tests of every kind: derive from it, and set `kind`; the class's name begins with Test."""
+    """Derive from it, and say the `kind`; the class's name begins with Test."""
 
     kind: str
     keys: ClassVar[Mapping[str, Any]] = {}
     """Keys of the kind's own table that the instances of these tests have."""
     inside: ClassVar[PurePosixPath | None] = None
-    """A folder of the instance for programs; None: any folder."""
+    """A folder of the instance for programs; None: any will do."""
     kills = 6
-    """Number of kills of the process that makes it; 0 for a kind that makes nothing."""
+    """How often its maker is killed; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
-    """Seconds within which a kill comes: about what one allocation takes here, and its end."""
+    """Within which a kill comes: about what one allocation takes here, and its end."""
     here = True
     """Whether its instances are on this machine."""
     entries: ClassVar[Collection[str]] = ()
-    """Kinds of its entries in the journal; empty: only its own name."""
+    """Kinds of entries that it writes into the journal; empty: those of its own name."""
 
     def spec(self, **changes: object) -> EnvironmentSpec:
         kind = registry.kinds()[self.kind]
@@ -75,7 +75,7 @@ class EveryKind:
         return kind.spec(name="one", kind=self.kind, **values)
 
     def used(self, instance: Instance) -> float:
-        """CPU time of the instance by the host's account."""
+        """What the host says that the instance has used of its CPUs."""
         return cpu_ns(instance.accounting)
 
     @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ class EveryKind:
         check_pause(instance, lambda: self.used(instance))
 
     def test_it_competes_for_cpus_as_every_other_kind_does(self, environment: Environment) -> None:
-        """All processes of an instance together have the weight of one of that nice value."""
+        """All its processes weigh as much as one of our own nice value: arms are alike."""
         if not self.here:
             pytest.skip("its instances compete where they are")
         before = {entry.id for entry in journal.entries()}
@@ -157,11 +157,11 @@ class EveryKind:
         self.check_nothing_left()
 
     def check_nothing_left(self) -> None:
-        """Fail if the tool itself has kept something."""
+        """What the tool itself might keep."""
 
 
 class Contract(EveryKind):
-    """Tests of kinds whose instances are processes of the host, in control groups."""
+    """For kinds whose instances are the host's processes, in control groups."""
 
     own_processes = True
     own_kernel = False
@@ -274,7 +274,7 @@ def kill_at_random_moments(
 
 
 def cpu_ns(accounting: Accounting) -> int:
-    """CPU time of an instance, or of a member of one, by its control group."""
+    """What an instance, or a member of one, has used, by its control group."""
     groups = accounting.cgroups
     if "cpuacct" in groups:
         return int((groups["cpuacct"] / "cpuacct.usage").read_text(encoding="ascii"))

@@ -97,7 +97,7 @@ exec chroot $r /usr/sbin/sshd -f /etc/ssh/sshd_config
 
 
 class Machine(msgspec.Struct):
-    """One host, with its network and its processes."""
+    """One host."""
 
     name: str
     place: namespace.Host
@@ -123,7 +123,7 @@ class Machine(msgspec.Struct):
             )
 
     def off(self) -> None:
-        """Cut its power: all its processes end at once."""
+        """Pull its plug: all that runs there ends at once."""
         if self.child is not None:
             running = processes_of(self)
             self.child.kill()
@@ -133,7 +133,7 @@ class Machine(msgspec.Struct):
             eventually(lambda: all(journal.start_time(pid) is None for pid in running))
 
     def said(self) -> str:
-        """Content of its console."""
+        """What its console says."""
         return (self.folder / "console").read_text(encoding="utf-8")
 
 
@@ -148,7 +148,7 @@ class Lab(msgspec.Struct):
 
     @property
     def config(self) -> Path:
-        """Path of ssh's configuration."""
+        """Path of the configuration of ssh."""
         return self.folder / "ssh_config"
 
     def spec(self, name: str) -> HostSpec:
@@ -156,11 +156,11 @@ class Lab(msgspec.Struct):
         return HostSpec(name=name, reach=("ssh", "-F", str(self.config), name))
 
     def reach(self, name: str) -> str:
-        """Value of `reach` in an experiment file."""
+        """For `reach` of a file."""
         return shlex.join(self.spec(name).reach)
 
     def hosts(self, *names: str) -> list[Host]:
-        """Hosts without a connection yet."""
+        """Not reached yet."""
         made = reaching.connect([self.spec(name) for name in names])
         return [one for one in made if isinstance(one, Host)]
 
@@ -170,7 +170,7 @@ class Lab(msgspec.Struct):
         return done.stdout
 
     def cable(self, name: str, state: str) -> None:
-        """Disconnect its cable (`down`), or connect it again (`up`)."""
+        """Cut it (`down`), or put it in again (`up`)."""
         port = f"port{list(self.machines).index(name)}"
         process.run(["ip", "-n", self.bridge, "link", "set", port, state])
 
@@ -246,7 +246,7 @@ def lab(folder: Path, names: Sequence[str], more: Mapping[str, str] | None = Non
 
 
 def wait_for(lab: Lab, *names: str) -> None:
-    """Wait until the hosts' sshd answers; fail with the console of one that has ended instead."""
+    """Until their sshd answers; fails with what the console says where it has ended instead."""
     for machine in (lab.machines[name] for name in names):
         eventually(partial(_is_up_or_ended, machine))
         assert machine.child is None or machine.child.poll() is None, machine.said()
@@ -267,7 +267,7 @@ def _answers(address: str) -> bool:
 
 @contextmanager
 def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
-    """A host that is a guest; its interface is the namespace's own."""
+    """A guest in place of a host's processes; its interface is the namespace's own."""
     machine = lab.machines[name]
     with inside(machine.place.name):
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
@@ -290,7 +290,7 @@ def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
 
 
 def processes_of(machine: Machine) -> list[int]:
-    """Process IDs, as seen here, of all but the first two processes in its PID namespace."""
+    """Numbers, as seen here, of what runs in its namespace of processes but its first two."""
     assert machine.child is not None
     found, waiting = [], [machine.child.pid]
     while waiting:
@@ -305,13 +305,13 @@ def processes_of(machine: Machine) -> list[int]:
 
 
 def left(machine: Machine) -> list[str]:
-    """Entries in the host's journal."""
+    """Entries in its journal."""
     folder = machine.folder / "state" / "journal"
     return [path.name for path in folder.glob("*.json")]
 
 
 def kill(pid: int) -> None:
-    """Kill a process at once; ignore it if it has ended."""
+    """At once; gone already is fine."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

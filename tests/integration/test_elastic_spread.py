@@ -73,7 +73,7 @@ class Nginxes:
 
 
 class Remembering(SpreadAudience):
-    """A cloud that stores the results of its viewers."""
+    """What its viewers saw can be asked for afterwards."""
 
     seen: Seen
 

@@ -99,7 +99,7 @@ def container(**keys: object) -> OciSpec:
 
 
 def said_with(engine: Environment, script: str, **keys: object) -> str:
-    """Output of a shell in a container with these keys."""
+    """What a shell in a container with these keys prints."""
     found = ""
     for instance in allocated(engine, container(**keys)):
         found = instance.run(["sh", "-c", script]).stdout

@@ -61,7 +61,7 @@ def instance(base: Image) -> Iterator[Guest]:
 
 
 def marked(mark: str) -> list[int]:
-    """Processes with the mark of that journal entry."""
+    """Processes of that entry of the journal."""
     return undo.processes(lambda _, variables: variables.get(undo.MARK) == mark)
 
 

@@ -1,4 +1,4 @@
-/* Computes global time and its bound from looks: pure arithmetic.
+/* From looks to a time with a bound: pure arithmetic.
  *
  *     global = local + offset + rate * (local - reference) + what is left of an old reading
  *     bound  = half-width of the offset's interval + the server's own bound
@@ -10,7 +10,7 @@
 #include "aferir/rgap.h"
 #include "filter.h"
 
-/* Result of one look at the server, with the server's own statements. */
+/* One look at the server, with what it said of itself. */
 struct look {
     struct estimate estimate;
     uint64_t server_bound_ns;
@@ -42,18 +42,17 @@ struct model {
 };
 
 struct model rgap_model_first(const struct look* look, const struct oscillators* limits);
-/* Model from two looks at one server; from the second alone if the server was set anew in
- * between. */
+/* Two looks at one server. Falls back to the second alone where the server has been set anew
+ * between them. */
 struct model rgap_model_second(const struct look* first, const struct look* second,
                                const struct oscillators* limits);
-/* Changes from the old time to the new one from `local_ns` on, without a step back or a jump. */
+/* Goes over from the old time to the new from `local_ns` on, without going back or leaping. */
 void rgap_model_take_over(struct model* model, const struct model* old, uint64_t local_ns);
 
 void rgap_model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
                      uint64_t* time_ns, uint64_t* bound_ns);
 
-/* Rate in ppb at which the bound may grow at `local_ns`, for nodes that synchronise with this
-   one. */
+/* How fast the bound may grow at `local_ns`: for those who take their time from here. */
 double rgap_model_rate_doubt_ppb(const struct model* model, uint64_t local_ns);
 
 #endif

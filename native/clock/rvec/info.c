@@ -1,4 +1,4 @@
-/* Offsets of cores, and rvec_info. */
+/* Offsets of cores, and what rvec_info tells. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,7 @@ static void keep_offset(struct rvec* rvec, uint32_t core, struct offset offset) 
     rvec->offsets[core] = offset;
     rvec->offset_measured[core] = 1;
     uint64_t size = offset.ticks < 0 ? 0 - (uint64_t)offset.ticks : (uint64_t)offset.ticks;
-    /* An offset within its uncertainty may be zero, and zero keeps causal order without a
-       correction. */
+    /* Within its uncertainty it may well be zero, and zero keeps causal order by itself. */
     int64_t applied = size > offset.uncertainty ? offset.ticks : 0;
     if (applied != rvec->applied[core]) {
         rvec->applied[core] = applied;

@@ -1,8 +1,8 @@
 /* The reads that the inlined path cannot finish: migration, rate change, jump, first use. */
 #include "rvec_private.h"
 
-/* A reading this little behind, or equal, was taken out of order or within one tick of a coarse
- * counter: the clock then counts up by 1, and does not suspect the counter. */
+/* Fewer than this backwards, or equal, is a reading taken out of order or within one tick of a
+ * coarse counter; it is answered by counting up, not by doubting the counter. */
 static const uint64_t SLACK_NS = 1000;
 
 /* A counter slower than this may be read by two threads in causal order within one tick. */
@@ -10,10 +10,10 @@ static const double COARSE_TICK_NS = 8;
 
 enum { INDIRECT = 1, INDIRECT_SHARED = 2 };
 
-/* Attempts to take a reading that is not before the timeline, which others may have moved. */
+/* Readings for which a counter that others have set back is waited for. */
 enum { READ_TRIES = 8 };
 
-/* Values that the timeline's generation never has: its first is 2, and odd ones are updates. */
+/* Generations that the timeline never has: its first is 2, and odd ones are updates. */
 enum { NEVER_READ = 0, UPDATE_AGAIN = 1 };
 
 static struct rvec_rate reader_rate(const struct rvec_clock* clock) {
@@ -21,14 +21,14 @@ static struct rvec_rate reader_rate(const struct rvec_clock* clock) {
     return rate;
 }
 
-/* Smallest value that may be returned next. */
+/* The least that may be given out next. */
 static uint64_t reader_floor(const struct rvec_clock* clock) {
     uint32_t low = clock->next - clock->ticks_per_ns; /* what the inlined read has added */
     uint64_t reached = clock->age_time_ns + rvec_ticks_to_ns(reader_rate(clock), low) + 1;
     return reached > clock->floor_ns ? reached : clock->floor_ns;
 }
 
-/* Whether the step from the last reading is one that a healthy counter can make. */
+/* Is the step from the last reading one that a healthy counter can make while it is watched? */
 static int is_ordinary_step(const struct rvec_clock* clock, struct rvec_reading reading) {
     const struct rvec* rvec = clock->rvec;
     struct rvec_reading last = {((uint64_t)clock->base_high << 32) | clock->next, clock->core};
@@ -38,16 +38,15 @@ static int is_ordinary_step(const struct rvec_clock* clock, struct rvec_reading 
     return step >= -slack && step < (int64_t)rvec->limit;
 }
 
-/* Whether to check the counter: readers that never pause do so when the counter's high half
-   changes. */
+/* Readers that never pause look at the reference clock when the high half of the counter moves. */
 static int is_check_due(const struct rvec* rvec, struct rvec_reading reading) {
     uint64_t checked = atomic_load_explicit(&rvec->checked_at, memory_order_relaxed);
     int64_t since = (int64_t)(rvec_common_counter(rvec, reading) - checked);
     return since < 0 || since > 8 * (int64_t)rvec->limit;
 }
 
-/* Copies the timeline, with a reading that is not before it. An earlier reading was taken before
- * the rate changed, and other threads may have read later counter values at the old rate since. */
+/* A view of the timeline with a reading that is not before it. One that is was taken before the
+ * rate changed, and other threads may have read later counters at the old rate since. */
 static int view_at(const struct rvec_clock* clock, struct rvec_reading* reading,
                    struct timeline_view* view) {
     struct rvec* rvec = clock->rvec;
@@ -72,7 +71,7 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
         return 0;
     }
     struct rvec_reading reading = *at;
-    /* A signal handler that reads meanwhile must find a consistent state. */
+    /* A signal handler that reads meanwhile must find nothing half done. */
     clock->generation = UPDATE_AGAIN;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t base = reading.counter & ~(uint64_t)0xffffffff;
@@ -87,9 +86,8 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
     return 1;
 }
 
-/* After a jump, threads adopt the corrected timeline one by one, and no reading may be smaller
- * than an earlier one of another thread; so the readers of the process clock share the largest
- * one. */
+/* After a jump threads adopt the corrected timeline one by one, and none may be given less than
+ * one before it; so what updates give out is shared between the readers of the process clock. */
 static uint64_t shared_floor(const struct rvec_clock* clock, uint64_t floor) {
     if (clock->is_process == 0) {
         return floor;
@@ -107,8 +105,8 @@ static void share_floor(const struct rvec_clock* clock, uint64_t given) {
     }
 }
 
-/* Returns `ns`, or the next larger free value, and enables the inlined path only once the
- * counter is past the returned value. */
+/* Gives out `ns`, or the next nanosecond that is free, and lets the inlined path go on only where
+ * the counter is past what was given out. */
 static uint64_t give(struct rvec_clock* clock, uint32_t low, uint64_t ns, uint64_t floor) {
     uint64_t given = (int64_t)(ns - floor) >= 0 ? ns : floor;
     clock->floor_ns = given + 1;
@@ -117,7 +115,7 @@ static uint64_t give(struct rvec_clock* clock, uint32_t low, uint64_t ns, uint64
     uint64_t next = (uint64_t)low + ticks;
     clock->next = next < 0xffffffff ? (uint32_t)next : 0xffffffff;
     if (next > 0xffffffff) {
-        clock->generation = UPDATE_AGAIN; /* not before the high half has changed */
+        clock->generation = UPDATE_AGAIN; /* not before the high half has moved */
     }
     return given;
 }
@@ -129,7 +127,7 @@ uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading
     int ordinary = fresh || is_ordinary_step(clock, reading);
     if (!ordinary || is_check_due(rvec, reading)) {
         if (rvec_try_check(rvec, ordinary)) {
-            /* Folded at a counter value after `reading`: reads again. */
+            /* Folded at a later counter value than `reading`; look again. */
             reading = rvec->source.read(rvec->source.context);
         }
     }
@@ -159,8 +157,8 @@ uint64_t rvec_read_indirect_(struct rvec_clock* clock) {
     struct rvec* rvec = clock->rvec;
     struct rvec_reading reading = rvec->source.read(rvec->source.context);
     uint64_t ns;
-    /* Compared with such a reading a check costs nothing, and the high half of a slow counter
-     * changes too seldom. */
+    /* Beside such a reading a look at the clock costs nothing, and where the counter is slow, its
+     * high half moves too seldom. */
     if (clock->shift == RVEC_INLINE_SHIFT && !is_check_due(rvec, reading)) {
         ns = rvec_advance_(clock, (uint32_t)(reading.counter >> 32), (uint32_t)reading.counter,
                            reading.core);

@@ -149,7 +149,7 @@ int main(int count, char** values) {
     namespace beff = aferir::beff;
     MPI_Init(&count, &values);
     const std::vector<std::string_view> given(values + 1, values + count);
-    // An error in the command line is the same for all processes, and reported once.
+    // What is wrong with the command line is wrong for all processes, and said once.
     const std::unique_ptr<std::FILE, beff::CloseFile> silence(std::fopen("/dev/null", "w"));
     auto* const err = beff::world().rank == 0 || silence == nullptr ? stderr : silence.get();
     const int code = aferir::run_program(beff::kProgram, err, [&] {
@@ -161,8 +161,7 @@ int main(int count, char** values) {
         }
     });
     if (code == aferir::kNoMemory) {
-        // other processes may have enough memory, and would wait for this one
-        aferir::abort_ranks(code);
+        aferir::abort_ranks(code);  // other processes may have enough, and wait for this one
     }
     MPI_Finalize();
     return code;

@@ -1,5 +1,4 @@
-// checkpoint: writes and reads a checkpoint as an MPI application does, after IOR; here with
-// processes and POSIX.
+// checkpoint: of an MPI application, after IOR; here by processes and POSIX.
 
 #include <fcntl.h>
 

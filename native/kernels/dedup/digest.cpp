@@ -1,6 +1,6 @@
 #include "dedup/digest.hpp"
 
-// Functions without providers, which a static program could not load.
+// The plain functions: no providers to be loaded, which a static program could not.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

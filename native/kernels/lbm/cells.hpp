@@ -19,8 +19,7 @@ struct Run {
     std::array<std::uint32_t, kDirections - 1> at;
 };
 
-/// Exchange with one other rank: its places of which this rank has copies (ghosts), and the other
-/// way round.
+/// What is exchanged with one other rank: its places that mine stand for, and mine that it has.
 struct Peer {
     int rank;
     std::uint32_t ghosts_begin;  ///< in the array of populations
@@ -52,7 +51,7 @@ struct Cells {
     /// A population that goes through the ends of the box, where the pressure jumps.
     struct Jump {
         std::uint32_t place;
-        double weight;  ///< below 0 if the fluid goes against the jump
+        double weight;  ///< below 0 where the fluid goes against the jump
     };
     std::array<std::vector<Jump>, 2> jumps;  ///< after even and after odd steps
     std::vector<std::array<std::uint32_t, 2>> row_jumps;
@@ -65,7 +64,7 @@ struct Cells {
     }
 };
 
-/// The cells of the rows that `rank` owns. Errors: UsageError if they are more than 32-bit
+/// The cells of the rows that `rank` owns. Errors: UsageError where they are more than 32-bit
 /// places can tell apart.
 Cells list_cells(const Geometry& geometry, std::span<const int> owners, int rank);
 

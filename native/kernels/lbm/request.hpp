@@ -10,7 +10,7 @@
 
 namespace aferir::lbm {
 
-/// Parameters from the command line.
+/// What the command line asks for.
 struct Request {
     std::string geometry;
     Physics physics;
@@ -24,10 +24,10 @@ struct Request {
 std::span<const std::string_view> option_names();
 std::span<const std::string_view> option_flags();
 
-/// Reads the options. Errors: UsageError.
+/// Errors: UsageError.
 Request read_request(const Arguments& arguments);
 
-/// Makes the geometry that the options describe. Errors: UsageError.
+/// Errors: UsageError.
 Geometry make_geometry(const Arguments& arguments);
 
 std::string help(std::string_view program, std::string_view isas);

@@ -10,8 +10,7 @@
 
 namespace aferir::lbm {
 
-/// The processes of one program, possibly only one; the rest of the code accesses MPI through this
-/// class only.
+/// The processes of one program, of which there may be one; they see MPI through this class alone.
 class World {
   public:
     World() = default;
@@ -27,11 +26,11 @@ class World {
     virtual void wait() const = 0;
     [[nodiscard]] virtual double sum(double value) const = 0;
     [[nodiscard]] virtual double largest(double value) const = 0;
-    /// Exchange that these cells need with other ranks; `cells` outlives it.
+    /// What these cells need of other ranks; `cells` outlives it.
     [[nodiscard]] virtual std::unique_ptr<Exchange> exchange(const Cells& cells) const = 0;
 };
 
-/// Way of computing; nothing here changes the result beyond rounding.
+/// How to compute; nothing here changes the result beyond rounding.
 struct Execution {
     Advance* advance = nullptr;
     int threads = 1;
@@ -53,11 +52,11 @@ struct Totals {
 
 class Solver {
   public:
-    /// Makes a solver with the fluid at rest. Errors: UsageError, OutOfMemory.
+    /// At rest. Errors: UsageError, OutOfMemory.
     Solver(const Geometry& geometry, const Physics& physics, const Execution& execution,
            const World& world);
 
-    /// Sets the fluid to rest again.
+    /// Back to how it was made.
     void rest();
 
     /// `steps` is even.

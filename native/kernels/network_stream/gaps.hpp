@@ -2,14 +2,13 @@
 
 namespace aferir {
 
-/// Finds the longest time without traffic, from times in seconds of a monotonic clock, noted in
-/// order.
+/// The longest time without traffic: seconds of a monotonic clock, noted in order.
 class GapWatch {
   public:
     void note(double now_s);
     /// Seconds of the longest pause between two notes; 0 with fewer than two.
     [[nodiscard]] double longest_s() const { return longest_s_; }
-    /// Start of that pause, by the same clock.
+    /// When it began, on the clock of the notes.
     [[nodiscard]] double began_s() const { return began_s_; }
     [[nodiscard]] double first_s() const { return first_s_; }
     [[nodiscard]] double last_s() const { return last_s_; }

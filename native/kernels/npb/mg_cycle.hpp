@@ -16,7 +16,7 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// The grids of a V-cycle; level 0 has 2 points along an edge, the last one the problem's.
 struct Levels {
-    /// Makes the grids in memory of this process only.
+    /// In memory of this process alone.
     explicit Levels(std::size_t size)
         : Levels(size, [](std::size_t values) { return HugeArray<double>(values); }) {}
 
@@ -31,8 +31,7 @@ struct Levels {
         }
     }
 
-    /// Grids that do not fit into L2 are swept (see Sweep); for smaller ones each step is a pass of
-    /// its own.
+    /// Grids that do not fit into L2 are swept (see Sweep), smaller ones done step by step.
     static bool sweeps(std::size_t size) { return size >= 64; }
 
     [[nodiscard]] std::size_t finest() const { return correction.size() - 1; }
@@ -43,7 +42,7 @@ struct Levels {
     Grid spare;                    ///< the finest u that a sweep writes while it reads the other
 };
 
-/// Sets the charges that lie in the grid.
+/// Puts the charges that the grid has.
 inline void place(const Grid& grid, const Charges& charges) {
     const auto set = [&](const std::vector<Point>& points, double value) {
         for (const auto& point : points) {
@@ -59,14 +58,14 @@ inline void place(const Grid& grid, const Charges& charges) {
     set(charges.negative, -1);
 }
 
-/// Part of [0, size) with this index of `count`; bounds are even.
+/// The part of [0, size) that falls to one of `count`; bounds are even.
 inline Span share(std::size_t size, int index, int count) {
     const auto half = static_cast<std::ptrdiff_t>(size / 2);
     return {half * index / count * 2, half * (index + 1) / count * 2};
 }
 
-/// One worker's part of the V-cycles. `AnyMember` knows the worker's number, waits for the others
-/// and adds up their numbers.
+/// One worker's part in the V-cycles. `AnyMember` tells which one it is, waits for the others and
+/// adds up their numbers.
 template <typename AnyMember>
 class Cycle {
   public:
@@ -80,7 +79,7 @@ class Cycle {
         return residual_norm(plan);
     }
 
-    /// Starts again, with these charges.
+    /// Begins again, with these charges.
     void set_up(const Charges& charges) {
         clear();
         if (member_.id() == 0) {
@@ -101,8 +100,8 @@ class Cycle {
         return residual_norm(plan);
     }
 
-    /// One V-cycle for the residual of the finest grid, starting from zero, into its correction;
-    /// for cubes that are not swept.
+    /// One V-cycle for the residual of the finest grid, from nothing, into its correction; for
+    /// cubes that are not swept.
     void solve() {
         restrict_down();
         for (std::size_t level = 1; level <= levels_.finest(); ++level) {
@@ -125,13 +124,13 @@ class Cycle {
         member_.wait();
     }
 
-    /// Rows are divided first: threads with adjacent planes would each compute seven of them twice.
+    /// Rows are shared out first: threads whose planes adjoin would each redo seven of them.
     [[nodiscard]] std::pair<Span, Span> tile(std::size_t size) const {
         const int most = static_cast<int>(size / 8);
         const int across = std::min(member_.count(), most);
         const int deep = (member_.count() + across - 1) / across;
         const int total = across * deep;
-        // If the count does not fill a rectangle of tiles, only planes are divided.
+        // A count that fills no rectangle of tiles deals out planes alone.
         if (total != member_.count()) {
             return {share(size, member_.id(), member_.count()),
                     {0, static_cast<std::ptrdiff_t>(size)}};
@@ -140,8 +139,8 @@ class Cycle {
                 share(size, member_.id() % across, across)};
     }
 
-    /// Runs `work` for this thread's planes of a grid of that size, then waits for the others; the
-    /// first thread alone does the smallest grids, without a barrier.
+    /// Runs `work` for this thread's planes of a grid of that size, then waits for the others;
+    /// the smallest grids are left to the first thread, and nobody waits.
     template <typename Work>
     void for_planes(std::size_t size, const Work& work) {
         if (size > kSolo) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kUnit = BlockedRows::kLanes;
 
-/// Segments of the vectors on which a rank works.
+/// Which segments of the vectors a rank works on.
 class Layout {
   public:
     Layout(std::size_t order, const Ranks& ranks)
@@ -97,8 +97,8 @@ class Product {
     }
 
   private:
-    /// Halves of the `width` segments that this rank still sums: those that it keeps, and those
-    /// that its partner keeps.
+    /// Of the `width` segments that this rank still sums, those that it keeps and those that its
+    /// partner will.
     [[nodiscard]] std::array<Part, 2> halves(int width) const {
         const int first = layout_.rank / width * width;
         const int middle = first + width / 2;
@@ -134,7 +134,7 @@ class Product {
         }
     }
 
-    /// The part of the vector that this rank's column of the matrix needs.
+    /// The vector as this rank's column of the matrix needs it.
     const double* spread(const double* own) {
         const auto& grid = layout_.grid;
         if (grid.rows == 1) {
@@ -268,8 +268,8 @@ class Solver {
     double residual_ = 0;
 };
 
-/// Memory of one rank: its block in summed, compressed and blocked form, and all the random
-/// vectors. Two vectors are common.
+/// Of one rank: its block as it is summed, compressed and blocked, and all the random vectors.
+/// Common are two vectors.
 void require_memory_for(const CgProblem& problem, const Ranks& ranks) {
     const auto order = static_cast<std::size_t>(problem.order);
     const auto row = static_cast<std::size_t>(problem.nonzeros + 1);

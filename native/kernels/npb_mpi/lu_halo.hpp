@@ -56,7 +56,7 @@ class LuHalo {
     static constexpr int kTagI = 3;
     static constexpr int kTagJ = 4;
 
-    /// One adjacent process.
+    /// One process beside this one.
     struct Side {
         int rank;
         int tag;

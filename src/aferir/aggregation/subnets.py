@@ -14,7 +14,7 @@ _MOST_SUBFLOWS = 8
 
 
 class End(msgspec.Struct, frozen=True):
-    """One end of a connection: a host, or a container on it."""
+    """A host or a container."""
 
     namespace: str
     number: int

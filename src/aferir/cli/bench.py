@@ -44,6 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CASE",
         help="where a bench has cases, only those that begin so, e.g. bt or cg.A.2",
     )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help="where a bench has trials of minutes: file of the finished ones, which goes on there",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -74,11 +80,14 @@ def _run(options: argparse.Namespace, bench: ModuleType) -> int:
 
     if options.only and not hasattr(bench, "SELECTABLE"):
         raise UsageError(f"--only: `{options.bench}` runs as a whole", remedy="leave --only out")
+    if options.resume is not None and not hasattr(bench, "RESUMABLE"):
+        raise UsageError(f"--resume: `{options.bench}` has no trials", remedy="leave it out")
     chosen = BenchOptions(
         quick=options.quick,
         peers=_peers(options.peer, bench.PEERS),
         only=tuple(options.only),
         seed=options.seed,
+        resume=options.resume,
     )
     with _Line(quiet=options.json and not sys.stderr.isatty()) as line:
         result: BenchResult = bench.run(chosen, line.show)
@@ -134,7 +143,7 @@ class _Line:
         self._bar.stop()
 
     def show(self, text: str, share: float) -> None:
-        """Show the current step, and the completed share of the whole."""
+        """Show the present step, and the completed share of the whole."""
         if self._lines:
             print(f"[{share:4.0%}] {text}", file=sys.stderr)
         self._bar.update(self._task, description=text, completed=share)

@@ -1,4 +1,4 @@
-"""Writes a run's status once a second, and its metrics to the files requested."""
+"""Writes a run's status, and its metrics to files where they are asked for, once a second."""
 
 from __future__ import annotations
 

@@ -137,9 +137,8 @@ def _described(program: Program[Any]) -> str:
 
 
 def _row(field: Field) -> str:
-    cells = (f"`{field.key}`", _allowed(field), _default(field), field.help)
-    row = " | ".join(cell.replace("|", "\\|") for cell in cells)
-    return f"| {row} |"
+    cells = (f"`{field.key}`", _allowed(field), _default(field), _escaped(field.help))
+    return f"| {' | '.join(cells)} |"
 
 
 def _allowed(field: Field) -> str:
@@ -154,7 +153,7 @@ def _allowed(field: Field) -> str:
         return f"text, e.g. `{_literal(field.example)}`"
     kind = field.spelling or ("whole number" if field.form == "whole" else "number")
     unit = field.unit if not field.spelling else ""
-    return " ".join(filter(None, (kind, bounds(field), unit)))
+    return _escaped(" ".join(filter(None, (kind, bounds(field), unit))))
 
 
 def _default(field: Field) -> str:
@@ -162,7 +161,7 @@ def _default(field: Field) -> str:
         return "needed"
     text = default_text(field)
     if field.default in (None, ()) or (field.default == "" and field.unset):
-        return field.unset or text
+        return _escaped(field.unset or text)
     if field.form == "list" and not field.separator:
         return f"`[{text}]`"
     quoted = field.form in ("word", "text", "list") and not isinstance(field.default, int)
@@ -172,3 +171,7 @@ def _default(field: Field) -> str:
 def _literal(value: object) -> str:
     """A value as written in TOML."""
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -273,7 +273,7 @@ class SpreadInstance:
     ) -> tuple[int, str, str]:
         """Exit code, output and error output of a command on another host.
 
-        As of ssh, the code is 255 if the host itself fails.
+        As of ssh, the code is 255 where the host itself fails.
         """
         command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
         command = command.replace("orted --daemonize", "orted")  # it ends with its agent
@@ -304,7 +304,7 @@ def of_first(measured: Measured, hosts: int) -> Measured:
 def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:
     """Options of an mpirun that place ranks on hosts `NAME:RANKS,...`, reached by our script.
 
-    Hydra, MPICH's launcher, gives the other hosts its name if it has no `address`.
+    Hydra, MPICH's launcher, gives the other hosts its name where it has no `address`.
     """
     if PurePosixPath(launcher).name.endswith("mpich"):
         at = ("-localhost", address) if address else ()

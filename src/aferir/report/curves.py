@@ -18,8 +18,7 @@ FEWEST_LEVELS = 3
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration is independent of these factors: `threads` are those of their batch work.
-"""
+"""Programs whose duration does not depend on those factors: the threads are the batch program's."""
 ENVIRONMENT = "environment."
 
 _Kind = Literal["curve", "scatter", "frontier"]
@@ -204,7 +203,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """Levels of the other factors; those of the environment only if its name lacks them."""
+    """Levels of the other factors; those of the environment only where its name lacks them."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()
@@ -285,7 +284,7 @@ def _speed_up(durations: CurveFamily) -> CurveFamily:
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
-    """Speed-up over the ideal one: 1 if twice the resources halve the time."""
+    """Speed-up over the ideal one: 1 where twice the resources halve the time."""
     return _against_first(
         speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
     )

@@ -79,14 +79,14 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     """`duration_s` by repetition, in seconds."""
     duration: Summary
-    """Summary of `duration_s`, in seconds; its `n` is 0 if nothing succeeded."""
+    """Summary of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
     metrics: tuple[MetricSummary, ...]
     """Summaries of the program's other metrics."""
     observed: tuple[MetricSummary, ...]
     """Summaries of the probes' metrics, without CPU states."""
     cpu: tuple[CpuSplit, ...]
     ratio: Ratio | None
-    """Ratio of durations to the baseline; None for the baseline, and if it has no result."""
+    """Ratio of durations to the baseline; None for the baseline, and where it has no result."""
     verdict: Verdict | None
     failures: tuple[CountedFailure, ...]
     warnings: tuple[CountedWarning, ...]
@@ -113,7 +113,7 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the family: variants such as `container[cpus=1]` are ranked together."""
     ratio: float
     interval: Interval | None
-    """Interval of `ratio`; None for the baseline, and if one of the ratios has none."""
+    """Interval of `ratio`; None for the baseline, and where one of the ratios has none."""
     groups: int
     of: int
     """Number of groups of the plan; an environment that lacks some is not strictly comparable."""
@@ -157,19 +157,19 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a picture."""
 
     environment: str
-    """Name of the environment, or of its family if the curve runs along one of its factors."""
+    """Name of the environment, or of its family where the curve runs along one of its factors."""
     emulated: bool
     label: str
-    """Arm within one environment; empty if there is only one."""
+    """Arm within one environment; empty where there is only one."""
     points: tuple[CurvePoint, ...]
-    """Points sorted by place if places are numbers, else in the order of first appearance."""
+    """Points sorted by place where places are numbers, else in the order of first appearance."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     """Curves of one metric along one quantity: one picture."""
 
     title: str
-    """Name of the group, or of the workload if the curves run along a factor."""
+    """Name of the group, or of the workload where the curves run along a factor."""
     metric: str
     unit: str
     along: str

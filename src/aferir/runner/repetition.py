@@ -112,7 +112,7 @@ def as_waited_for(
 ) -> tuple[Sample, ...]:
     """Figures as the program's user sees them: with the way in, and with their patience.
 
-    `blocked_percent` is 100 if `duration_s` is longer than the patience, else 0: its mean over
+    `blocked_percent` is 100 where `duration_s` is longer than the patience, else 0: its mean over
     repetitions is the PcBl of Dutra 2015, chapter 5, for any program.
     """
     found = with_start(figures, elapsed_s) if command.counts_start else tuple(figures)
@@ -165,7 +165,7 @@ def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tu
 
 
 def has_launcher(kind: Kind, *, elsewhere: bool) -> bool:
-    """True if MPI programs are started by an mpirun of the environment, not by a copied one."""
+    """True where MPI programs are started by an mpirun of the environment, not by a copied one."""
     return bool(kind.mpi) or (kind.on_host and elsewhere)
 
 
@@ -199,7 +199,7 @@ def _read_one(program: Program[Any], done: Completed) -> Figures | Failure:
 
 
 def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning, ...]:
-    """Warn if other processes or guests used more than 0.1 CPU and 50 ms during the run."""
+    """Warn where other processes or guests used more than 0.1 CPU and 50 ms during the run."""
     cpus = max((sample.value for sample in observed if sample.metric == OTHERS), default=0.0)
     if cpus <= _OTHERS_CPUS or cpus * duration_s <= _OTHERS_S:
         return ()

@@ -20,3 +20,5 @@ class BenchOptions(msgspec.Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     """Prefixes of the names of cases to run; empty: all."""
     seed: int = 1
+    resume: Path | None = None
+    """File with the outcomes of finished trials, which are not run again; others are appended."""

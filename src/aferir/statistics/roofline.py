@@ -15,7 +15,7 @@ Limit = Literal["memory", "arithmetic"]
 
 
 class Roof(msgspec.Struct, frozen=True):
-    """Measured limits of a machine. Errors: ValueError if either is not positive."""
+    """Measured limits of a machine. Errors: ValueError where either is not positive."""
 
     peak: float
     """Peak rate in floating-point operations/s."""
@@ -40,10 +40,10 @@ class Roof(msgspec.Struct, frozen=True):
         return "arithmetic" if intensity >= self.ridge else "memory"
 
     def share(self, intensity: float, rate: float) -> float:
-        """Measured over attainable rate; above 1 if caches serve modelled memory traffic.
+        """Measured over attainable rate; above 1 where caches serve modelled memory traffic.
 
         `intensity` in operations/byte, infinite for a program without memory traffic; `rate` in
-        operations/s. Errors: ValueError if either is not positive, or `rate` is infinite.
+        operations/s. Errors: ValueError where either is not positive, or `rate` is infinite.
         """
         if not (intensity > 0 and rate > 0 and math.isfinite(rate)):
             raise ValueError("a place under a roof takes a positive intensity and rate")

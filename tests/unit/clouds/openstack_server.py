@@ -18,7 +18,7 @@ _SERVICES = {"compute": "/compute/v2.1", "image": "/image", "network": "/network
 
 
 class OpenStackServer:
-    """State of the simulated cloud, and its responses."""
+    """What the cloud has, and how it answers."""
 
     def __init__(self) -> None:
         self.servers: dict[str, str] = {}
@@ -120,7 +120,7 @@ class OpenStackServer:
 
 @contextlib.contextmanager
 def openstack_server() -> Iterator[OpenStackServer]:
-    """Serve on the loopback until the block ends."""
+    """It answers on the loopback until the end."""
     cloud = OpenStackServer()
 
     class Handler(BaseHTTPRequestHandler):

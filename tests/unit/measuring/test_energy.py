@@ -10,7 +10,7 @@ from aferir.model.stamps import Stamp
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """Result of a meter."""
+    """What a meter found."""
 
     mean_w: float | None
     energy_j: float | None

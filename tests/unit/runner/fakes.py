@@ -161,7 +161,7 @@ class FakeEnvironment:
 
 
 class Watcher:
-    """Stores the events of a run."""
+    """Keeps what a run told it."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

@@ -71,7 +71,7 @@ def has_own_kernel(runtime: str) -> bool:
 
 
 def remove(name: str) -> list[str]:
-    """Command that removes a container in any state; succeeds if there is none of that name."""
+    """Command that removes a container in any state; succeeds where there is none of that name."""
     return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
 
 
@@ -102,7 +102,7 @@ def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
 
 
 def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
-    """Options for its root and other folders; `disk` if the engine must bind it."""
+    """Options for its root and other folders; `disk` where the engine must bind it."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")
@@ -133,10 +133,7 @@ def _started(
     *,
     layered: bool,
 ) -> list[str]:
-    """Options for the root and the first program.
-
-    If the root is not `layered`, the engine makes a layer above it.
-    """
+    """Its root and first program; a root that is not `layered` gets a layer of the engine's."""
     mounted = f"--volume={program}:{inside}:ro"
     if spec.image:
         return [mounted, f"--entrypoint={inside}", spec.image]

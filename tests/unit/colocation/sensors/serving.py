@@ -42,7 +42,7 @@ def say(handler: http.server.BaseHTTPRequestHandler, status: int, body: str = "f
 
 
 def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float = 300.0) -> Look:
-    """Merge the sensor's results until they suffice."""
+    """All looks as one, until it is enough."""
     latencies, failed = Histogram(), 0
     deadline = time.monotonic() + seconds
     while True:
