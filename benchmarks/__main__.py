@@ -21,6 +21,7 @@ from benchmarks.kernels import bench as kernels
 from benchmarks.kills import bench as kills
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
+from benchmarks.requests import bench as requests
 from benchmarks.statistics import bench as statistics
 from benchmarks.studies import bench as studies
 
@@ -39,6 +40,7 @@ BENCHES = {
     "kills": kills,
     "network": network,
     "report": report,
+    "requests": requests,
     "statistics": statistics,
     "studies": studies,
 }

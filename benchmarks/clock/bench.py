@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -20,9 +21,15 @@ from aferir.programs.kernels import kernel_path
 from aferir.selftest.options import BenchOptions, Note
 from benchmarks.clock import judge
 from benchmarks.clock.mpi import measure_mpi
+from benchmarks.clock.mpi_kills import measure_kills
 from benchmarks.clock.peers import PEERS, measure_peers
+from benchmarks.parts import Part, run_parts
 
-HELP = "clocks: read cost, ECP violations, synchronisation, bounds, MPI_Wtime, simulated cluster"
+HELP = (
+    "clocks: read cost, ECP violations, synchronisation, bounds, MPI_Wtime, killed MPI jobs, "
+    "simulated cluster"
+)
+SELECTABLE = True
 
 __all__ = ["HELP", "PEERS", "run"]
 
@@ -39,52 +46,47 @@ _TIME_LIMIT_S = 900.0
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Run all parts one after another, because they would disturb each other."""
+    """Run all parts, or those that `--only` names. Errors: UsageError where there is none."""
+    return run_parts("clock", PARTS, options, note)
+
+
+def _costs(options: BenchOptions, note: Note) -> list[Figure]:
     program = kernel_path(PROGRAM)
-    figures = [
-        *_costs(program, options, note),
-        *_ecp(program, options, note),
-        *_sync(program, options, note),
-        *_bound(program, options, note),
-        _simulation(options, note),
-        *measure_mpi(options, note),
-    ]
-    return BenchResult(bench="clock", quick=options.quick, figures=tuple(figures))
-
-
-def _costs(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
     runs = _QUICK_COST_RUNS if options.quick else _COST_RUNS
     found = []
     for k in range(runs):
-        note("read costs", 0.1 * k / runs)
+        note("read costs", k / runs)
         rounds = ["--rounds", str(_COST_ROUNDS)]
         found.append(measure(program, "costs", rounds, timeout_s=_TIME_LIMIT_S))
     return judge.costs(found)
 
 
-def _ecp(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+def _ecp(options: BenchOptions, note: Note) -> list[Figure]:
     reads = _QUICK_READS if options.quick else _READS
     lines: list[Line] = []
     for done in range(0, reads, _READS_A_PIECE):
-        note("strictly increasing?", 0.1 + 0.4 * done / reads)
+        note("strictly increasing?", done / reads)
         piece = ["--reads", str(min(_READS_A_PIECE, reads - done))]
-        lines.extend(measure(program, "ecp", piece, timeout_s=_TIME_LIMIT_S))
-    note("strictly increasing while the rate is refined?", 0.45)
-    refined = _QUICK_REFINED_READS if options.quick else _REFINED_READS
-    lines.extend(
-        measure(program, "refinements", ["--reads", str(refined)], timeout_s=_TIME_LIMIT_S)
-    )
-    return judge.ecp(of(lines, Ecp))
+        lines.extend(measure(kernel_path(PROGRAM), "ecp", piece, timeout_s=_TIME_LIMIT_S))
+    return judge.ecp(of(lines, Ecp), ("migrations", "hand_overs"))
 
 
-def _sync(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+def _refinements(options: BenchOptions, note: Note) -> list[Figure]:
+    note("strictly increasing while the rate is refined?", 0)
+    reads = _QUICK_REFINED_READS if options.quick else _REFINED_READS
+    words = ["--reads", str(reads)]
+    lines = measure(kernel_path(PROGRAM), "refinements", words, timeout_s=_TIME_LIMIT_S)
+    return judge.ecp(of(lines, Ecp), ("refinements",))
+
+
+def _sync(options: BenchOptions, note: Note) -> list[Figure]:
     """Synchronise over a veth pair, and run the peers on the same pair."""
-    note("one-shot synchronisation", 0.5)
+    note("one-shot synchronisation", 0)
     if os.geteuid() != 0:
         return judge.no_sync("network namespaces need root: run it as root")
     try:
         with veth_pair() as pair:
-            found = _sync_over(pair, program)
+            found = _sync_over(pair, kernel_path(PROGRAM))
             peers = measure_peers(pair, options.peers, quick=options.quick, note=note)
     except AferirError as error:
         return judge.no_sync(error.message)
@@ -104,26 +106,28 @@ def _sync_over(pair: Pair, program: Path) -> Sync:
     return found[0] if found else Sync(0, _SYNCS, 0, 0)
 
 
-def _bound(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+def _bound(options: BenchOptions, note: Note) -> list[Figure]:
     seconds = _QUICK_WATCH_S if options.quick else _WATCH_S
-    note(f"clocks against their bounds, {seconds} s", 0.6)
+    note(f"clocks against their bounds, {seconds} s", 0)
     watch = ["--seconds", str(seconds)]
-    lines = measure(program, "bound", watch, timeout_s=_TIME_LIMIT_S + seconds)
+    limit_s = _TIME_LIMIT_S + seconds
+    lines = measure(kernel_path(PROGRAM), "bound", watch, timeout_s=limit_s)
     return judge.bound(of(lines, Bound), seconds)
 
 
-def _simulation(options: BenchOptions, note: Note) -> Figure:
+def _simulation(options: BenchOptions, note: Note) -> list[Figure]:
     import numpy as np  # noqa: PLC0415 - `aferir --help` and other benches do without
 
     from aferir.clock.simulate import Settings, simulate  # noqa: PLC0415
 
     times = []
-    for k in range(_QUICK_SIMULATIONS if options.quick else _SIMULATIONS):
-        note("a million simulated nodes", 0.95 + 0.01 * k)
+    runs = _QUICK_SIMULATIONS if options.quick else _SIMULATIONS
+    for k in range(runs):
+        note("a million simulated nodes", k / runs)
         started = time.perf_counter()
         simulate(Settings(nodes=_NODES), np.random.default_rng(options.seed))
         times.append(time.perf_counter() - started)
-    return Figure(
+    figure = Figure(
         name="simulate.million_nodes",
         value=median(times),
         unit="s",
@@ -132,3 +136,16 @@ def _simulation(options: BenchOptions, note: Note) -> Figure:
         holds=median(times) < judge.SIMULATION_S,
         note="a tree that doubles, two looks a node",
     )
+    return [figure]
+
+
+PARTS: Mapping[str, Part] = {
+    "read": _costs,
+    "ecp": _ecp,
+    "refinements": _refinements,
+    "sync": _sync,
+    "bound": _bound,
+    "simulate": _simulation,
+    "mpi": measure_mpi,
+    "mpi_killed": measure_kills,
+}

@@ -70,14 +70,15 @@ _ECP_CASES: Mapping[EcpCase, str] = {
 }
 
 
-def ecp(found: Sequence[Ecp]) -> list[Figure]:
+def ecp(found: Sequence[Ecp], cases: Sequence[EcpCase]) -> list[Figure]:
     """Count violations of strict order; there is one figure for each way of provoking them."""
     figures = []
-    for case, words in _ECP_CASES.items():
+    for case in cases:
         pieces = [line for line in found if line.case == case]
         reads = sum(line.reads for line in pieces)
         violations = sum(line.violations for line in pieces)
         provoked = sum(line.provoked for line in pieces)
+        said = f"{reads:,} reads {_ECP_CASES[case].format(provoked)}"
         figures.append(
             Figure(
                 name=f"ecp.violations.{case}",
@@ -87,7 +88,7 @@ def ecp(found: Sequence[Ecp]) -> list[Figure]:
                 target="== 0",
                 # On one core no migration can be forced, and nothing is proved.
                 holds=violations == 0 and provoked > 0,
-                note=f"{reads:,} reads {words.format(provoked)}" if reads else "nothing was read",
+                note=said if reads else "nothing was read",
             )
         )
     return figures

@@ -39,7 +39,8 @@ _JOBS, _QUICK_JOBS = 5, 1
 _ROUNDS, _QUICK_ROUNDS = 100, 20
 _TIME_LIMIT_S = 120.0
 _FORTRAN = ("program_mpif.f", "program_mpi.f90", "program_f08.f90")
-_REPORT = "aferir-mpi: "
+REPORT = "aferir-mpi: "
+"""Prefix of what the library reports, a JSON object."""
 
 
 class OneHost(msgspec.Struct, frozen=True):
@@ -72,11 +73,11 @@ class Method(msgspec.Struct, frozen=True):
 def measure_mpi(options: BenchOptions, note: Note) -> list[Figure]:
     """Return all figures; one that cannot be measured here has no value and says why."""
     figures = []
-    for mpi in MPIS:
-        note(f"MPI_Wtime, {mpi}", 0.97)
+    for place, mpi in enumerate(MPIS):
+        note(f"MPI_Wtime, {mpi}", place / (len(MPIS) + 1))
         figures += _one_host(mpi, _QUICK_RANKS if options.quick else _RANKS)
         figures.append(_bindings(mpi))
-    note("hosts in namespaces", 0.98)
+    note("hosts in namespaces", len(MPIS) / (len(MPIS) + 1))
     jobs = _QUICK_JOBS if options.quick else _JOBS
     return figures + _hosts(jobs, _QUICK_ROUNDS if options.quick else _ROUNDS)
 
@@ -84,7 +85,7 @@ def measure_mpi(options: BenchOptions, note: Note) -> list[Figure]:
 def parse_one_host(stdout: str, stderr: str) -> OneHost:
     """Parse the output of the program and the report of the library. Errors: ProgramError."""
     # mpirun may join the lines of two ranks, or prefix one with a library's warning.
-    parts = stderr.split(_REPORT)[1:]
+    parts = stderr.split(REPORT)[1:]
     try:
         reports = [json.JSONDecoder().raw_decode(part)[0] for part in parts]
         added = [report["added_ns"] for report in reports]
@@ -247,7 +248,7 @@ def _hosts(jobs: int, rounds: int) -> list[Figure]:
         program = kernel_path(f"{PROGRAM}-openmpi")
         launcher = launching.find_launcher("openmpi")
         with star(max(_HOSTS)) as made:
-            agent = _write_agent(made)
+            agent = write_agent(made)
             for _ in range(jobs):
                 for n in _HOSTS:
                     words = across(made, agent, launcher.path, n)
@@ -284,12 +285,16 @@ def across(made: Star, agent: Path, mpirun: str, hosts: int) -> list[str]:
     ]
 
 
-def _write_agent(made: Star) -> Path:
-    """Write the script that Open MPI calls instead of ssh: it enters a host's namespace."""
+def write_agent(made: Star) -> Path:
+    """Write the script that an MPI calls instead of ssh: it enters a host's namespace.
+
+    Hydra, MPICH's launcher, says `-x` to ssh first.
+    """
     prefix = made.hosts[0].name.removesuffix("1")
     agent = made.folder / "agent"
     lines = [
         "#!/bin/sh",
+        '[ "$1" = -x ] && shift',
         "host=$1",
         "shift",
         f'exec ip netns exec "{prefix}${{host##*.}}" unshare -u sh -c "hostname $host; $*"',

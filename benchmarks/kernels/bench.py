@@ -4,12 +4,13 @@ A peer is a folder of programs that were built elsewhere, `ep.S` or `ep.S.x` and
 GMAP/NPB-CPP as shipped and with `-march=native`, and NPB 3.4 in Fortran. In every round each
 contender runs once, and the round that follows begins with the next one, so that noise of the
 machine and the order affect all alike. Ratios are those of the rounds. Last, executed operations
-are counted.
+are counted, and kernels are broken on purpose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +20,9 @@ from aferir.programs.npb.threads import KERNELS
 from aferir.selftest.npb import Case, interval_of, run_ours, run_peer
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.ratio import paired_ratio
-from benchmarks.kernels import operations
+from benchmarks.kernels import broken, operations
+from benchmarks.kernels.broken import FAULTS
+from benchmarks.kernels.operations import COUNTED
 
 HELP = "NPB at x86-64-v2, v3, v4 beside NPB-CPP, NPB-CPP with -march=native, NPB 3.4 Fortran"
 PEERS = ("npb-cpp", "npb-cpp-native", "npb-fortran")
@@ -46,8 +49,8 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     every = [Case(k, c, t) for c in rounds for k in KERNELS for t in _THREADS]
     cases = [case for case in every if case.is_selected(options.only)]
-    counted = [] if options.quick else _counted(options.only)
-    if not cases and not counted:
+    apart = [] if options.quick else _apart(options.only)
+    if not cases and not apart:
         raise UsageError(
             f"--only {' '.join(options.only)}: there is no such case",
             remedy="name a kernel, class and number of threads, or the first of these: cg.A.2",
@@ -57,18 +60,22 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     for done, case in enumerate(cases):
         note(case.name, done / len(cases))
         figures += _case(case, rounds[case.problem_class], levels, options.peers)
-    for kernel in counted:
-        note(f"operations of {kernel}", 1.0)
-        figures.append(operations.figure(kernel))
+    for done, (name, measure) in enumerate(apart):
+        note(name, done / len(apart))
+        figures.append(measure())
     return BenchResult(bench="kernels", quick=options.quick, figures=tuple(figures))
 
 
-def _counted(only: Sequence[str]) -> list[str]:
-    """Kernels whose operations are counted."""
+def _apart(only: Sequence[str]) -> list[tuple[str, Callable[[], Figure]]]:
+    """What is measured of one kernel at a time, by name: operations, and faults."""
+    every = [
+        *((f"operations.{kernel}", partial(operations.figure, kernel)) for kernel in COUNTED),
+        *((f"broken.{kernel}", partial(broken.figure, kernel)) for kernel in FAULTS),
+    ]
     return [
-        kernel
-        for kernel in operations.COUNTED
-        if not only or any(f"operations.{kernel}.".startswith(f"{one}.") for one in only)
+        (name, measure)
+        for name, measure in every
+        if not only or any(f"{name}.".startswith(f"{one}.") for one in only)
     ]
 
 

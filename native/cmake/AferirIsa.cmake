@@ -72,7 +72,8 @@ function(aferir_isa_object output name isa)
     target_compile_options(${target} PRIVATE -fno-sanitize-address-use-after-scope
       -fno-sanitize=undefined -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero)
   endif()
-  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  # `ld -r` and objcopy have to find machine code, whatever a distribution's flags are.
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS} -fno-lto)
   # Unique symbols would stay global whatever objcopy is told.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fno-gnu-unique)

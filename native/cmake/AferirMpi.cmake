@@ -1,11 +1,27 @@
 # MPI libraries, each by what its own compiler wrapper passes on: several may be installed, and
 # CMake's FindMPI knows one.
 
-# aferir_find_mpi(<name>): the target aferir_mpi_<name>, if there is a mpicc.<name>.
-function(aferir_find_mpi name)
+# aferir_mpicc(<name> <macro>): sets AFERIR_MPICC_<name>. Debian calls the wrapper mpicc.<name>; elsewhere it
+# is an mpicc whose mpi.h defines the macro. Any other is named by -DAFERIR_MPICC_<name>=PATH.
+function(aferir_mpicc name macro)
   find_program(AFERIR_MPICC_${name} NAMES mpicc.${name} DOC "Compiler wrapper of ${name}")
+  find_program(AFERIR_MPICC NAMES mpicc DOC "Compiler wrapper of whichever MPI")
+  if(AFERIR_MPICC_${name} OR NOT AFERIR_MPICC)
+    return()
+  endif()
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/mpi.c "#include <mpi.h>\n")
+  execute_process(COMMAND ${AFERIR_MPICC} -E -dM ${CMAKE_CURRENT_BINARY_DIR}/mpi.c
+    OUTPUT_VARIABLE macros ERROR_QUIET)
+  if(macros MATCHES "#define ${macro} ")
+    set(AFERIR_MPICC_${name} ${AFERIR_MPICC} CACHE FILEPATH "Compiler wrapper of ${name}" FORCE)
+  endif()
+endfunction()
+
+# aferir_find_mpi(<name> <macro>): the target aferir_mpi_<name>, if there is a compiler wrapper of it.
+function(aferir_find_mpi name macro)
+  aferir_mpicc(${name} ${macro})
   if(NOT AFERIR_MPICC_${name})
-    message(STATUS "No mpicc.${name}: nothing is built for it")
+    message(STATUS "No mpicc of ${name}: nothing is built for it")
     return()
   endif()
   execute_process(COMMAND ${AFERIR_MPICC_${name}} -show OUTPUT_VARIABLE shown
@@ -24,9 +40,8 @@ function(aferir_find_mpi name)
 endfunction()
 
 set(AFERIR_MPIS openmpi mpich)
-foreach(name IN LISTS AFERIR_MPIS)
-  aferir_find_mpi(${name})
-endforeach()
+aferir_find_mpi(openmpi OPEN_MPI)
+aferir_find_mpi(mpich MPICH_NAME)
 
 # Environment of tests that start MPI programs. What an MPI keeps until the end of a program is not
 # ours to free. And hwloc, which MPIs ask for the machine, reads the names of all PCI devices into a

@@ -29,7 +29,7 @@ void RedisAnswer::take_line(std::string_view line) {
         finish(500);
         return;
     }
-    const auto length = line.empty() ? std::nullopt : length_of(line.substr(1));
+    const auto length = length_of(line.substr(line.empty() ? 0 : 1));
     if (!counted_) {
         counted_ = line.starts_with('*') && length == static_cast<std::int64_t>(left_);
         if (!counted_) {

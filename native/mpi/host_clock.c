@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,17 +54,32 @@ static uint64_t mix(uint64_t hash, const char* text) {
     return hash * 0x100000001b3U;
 }
 
-/* The launcher's word for the job, made different for each host: containers and namespaces with
- * names of their own may share memory, and are hosts all the same. Without such a word the ranks'
- * common parent is taken, which a wrapping shell would hide: then they synchronise by messages. */
+/* The process that made the socket by which a rank talks to its launcher (PMI, of Hydra and Slurm):
+ * one for the ranks of a host, and another one for each job. 0: there is none, or it is unknown. */
+static uint64_t launcher(void) {
+    const char* number = getenv("PMI_FD");
+    struct ucred peer = {0, 0, 0};
+    socklen_t size = sizeof(peer);
+    int known = number != NULL && getsockopt((int)strtol(number, NULL, 10), SOL_SOCKET, SO_PEERCRED,
+                                             &peer, &size) == 0;
+    return known && peer.pid > 0 ? (uint64_t)peer.pid : 0;
+}
+
+/* The user's and the launcher's words for the job, made different for each host: containers and
+ * namespaces with names of their own may share memory, and are hosts all the same. A job that was
+ * killed may have ranks left that still begin when one of the same name does, which must not be
+ * taken for its own; so the launcher itself counts, too. Without any of these the ranks' common
+ * parent is taken, which a wrapping shell would hide: then they synchronise by messages. */
 void host_clock_name(char out[HOST_CLOCK_NAME]) {
     struct utsname system;
     uint64_t hash = mix(0xcbf29ce484222325U, getenv("AFERIR_MPI_JOB"));
     hash = mix(hash, getenv("PMIX_NAMESPACE"));
     hash = mix(hash, uname(&system) == 0 ? system.nodename : "");
-    if (getenv("AFERIR_MPI_JOB") == NULL && getenv("PMIX_NAMESPACE") == NULL) {
-        hash ^= (uint64_t)getppid() << 32;
+    uint64_t maker = launcher();
+    if (maker == 0 && getenv("AFERIR_MPI_JOB") == NULL && getenv("PMIX_NAMESPACE") == NULL) {
+        maker = (uint64_t)getppid();
     }
+    hash ^= maker << 32;
     snprintf(out, HOST_CLOCK_NAME, "/aferir-mpi-%u-%016" PRIx64, (unsigned)geteuid(), hash);
 }
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from aferir.clock.bench_program import Bound, Counter, Ecp, Line, ReadCost, Sync, measure, of, parse
+from aferir.clock.bench_program import (
+    Bound,
+    Counter,
+    Ecp,
+    EcpCase,
+    Line,
+    ReadCost,
+    Sync,
+    measure,
+    of,
+    parse,
+)
 from aferir.errors import ProgramError
 from aferir.model.bench import Figure
 from benchmarks.clock import judge
@@ -29,6 +41,8 @@ SYNC = (
     ' "median_bound_ns": 400, "median_exchanges": 30, "outside_bound": 0,'
     ' "stamped_by_kernel": 200}'
 )
+
+EVERY = get_args(EcpCase)
 
 
 def costs(strict: float, rdtscp: float = 18.0, monotonic: float = 24.0) -> list[Line]:
@@ -102,20 +116,20 @@ def test_without_a_rival_nothing_is_claimed() -> None:
 def test_one_violation_misses_the_target_and_pieces_add_up() -> None:
     clean = [Ecp("migrations", 1000, 0, 1.0, 5), Ecp("hand_overs", 10, 0, 1.0)]
     clean.append(Ecp("refinements", 100, 0, 1.0, rate_changes=3))
-    figures = by_name(judge.ecp([*clean, *clean]))
+    figures = by_name(judge.ecp([*clean, *clean], EVERY))
     assert all(figure.holds for figure in figures.values())
     assert figures["ecp.violations.migrations"].n == 2000
     assert "2,000 reads" in figures["ecp.violations.migrations"].note
-    wrong = by_name(judge.ecp([*clean, Ecp("hand_overs", 10, 1, 1.0)]))
+    wrong = by_name(judge.ecp([*clean, Ecp("hand_overs", 10, 1, 1.0)], EVERY))
     assert wrong["ecp.violations.hand_overs"].holds is False
     assert wrong["ecp.violations.migrations"].holds is True
 
 
 def test_what_was_not_tried_does_not_hold() -> None:
-    assert not any(figure.holds for figure in judge.ecp([]))
-    unmoved = by_name(judge.ecp([Ecp("migrations", 1000, 0, 1.0, 0)]))
+    assert not any(figure.holds for figure in judge.ecp([], EVERY))
+    unmoved = by_name(judge.ecp([Ecp("migrations", 1000, 0, 1.0, 0)], EVERY))
     assert unmoved["ecp.violations.migrations"].holds is False
-    unrefined = by_name(judge.ecp([Ecp("refinements", 1000, 0, 1.0)]))
+    unrefined = by_name(judge.ecp([Ecp("refinements", 1000, 0, 1.0)], EVERY))
     assert unrefined["ecp.violations.refinements"].holds is False
     assert not any(figure.holds for figure in judge.bound([], 10))
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from aferir.errors import ProgramError
+from aferir.programs.npb.threads import KERNELS
 from aferir.selftest.npb import Case, Timing
 from aferir.selftest.options import BenchOptions
-from benchmarks.kernels import bench, operations
+from benchmarks.kernels import bench, broken, operations
 
 LEVELS = ("v2", "v3", "v4")
 
@@ -83,3 +84,12 @@ calls=3 0x401010
     executions = operations.read_callgrind(profile)
     assert sum(executions.get(a, 0) * n for a, n in numbers.items()) == 5 * 2 + 4
     assert operations.Operations(executed=110, nominal=200.0, iterations=10).share == 0.5
+
+
+def test_each_fault_changes_one_place_of_a_kernel() -> None:
+    assert set(broken.FAULTS) == set(KERNELS)
+    for fault in (one for faults in broken.FAULTS.values() for one in faults):
+        source = (broken.KERNELS / "npb" / fault.file).read_text(encoding="utf-8")
+        assert broken.put(fault, source) != source
+    with pytest.raises(ProgramError, match="has 2 times"):
+        broken.put(broken.Fault("a.hpp", "b", "c"), "b b")

@@ -50,8 +50,8 @@ static uint64_t local_now(const struct rgap_server* server) {
 static struct server_time serve_time(struct rgap_server* server, uint64_t local_ns) {
     struct server_time time = {local_ns, 0, server->timeline, 0, 0, 0};
     if (server->upstream != NULL) {
+        struct published now = rgap_published(server->upstream); /* first: see rgap_at */
         struct rgap_doubt local = rgap_doubt_of(server->upstream);
-        struct published now = rgap_published(server->upstream);
         rgap_model_read(&now.model, local_ns, &local, &time.t2, &time.bound_ns);
         double doubt = rgap_model_rate_doubt_ppb(&now.model, local_ns);
         time.rate_doubt_ppb = doubt < 4e9 ? (uint32_t)doubt + 1 : UINT32_MAX;

@@ -193,11 +193,15 @@ static enum rvec_verdict check_locked(struct rvec* rvec, int watched) {
     struct judgement found =
         rvec_judge(&before, &now, rate, rvec->calibration.uncertainty_ppb, suspicion);
     if (found.verdict != RVEC_STEADY) {
+        int rate_changed = found.verdict == RVEC_RATE_CHANGED;
+        /* Before the new time is there: who reads it has to see what it may be wrong by. */
+        atomic_fetch_add(&rvec->doubt_ns, found.doubt_ns);
+        if (rate_changed) {
+            count_rate_change(rvec, rate, found.rate);
+        }
         rvec_timeline_jump(&rvec->timeline, before.counter, now.counter, found.elapsed_ns,
                            found.rate);
-        atomic_fetch_add(&rvec->doubt_ns, found.doubt_ns);
-        if (found.verdict == RVEC_RATE_CHANGED) {
-            count_rate_change(rvec, rate, found.rate);
+        if (rate_changed) {
             restart_calibration(rvec, &before, &now);
         } else {
             rvec->jumps += 1;

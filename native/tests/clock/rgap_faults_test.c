@@ -101,6 +101,50 @@ static void refuses_what_makes_no_sense(void) {
     rgap_destroy(NULL);
 }
 
+/* The local clock of a test, whose doubt grows right before somebody else looks again. */
+struct growing {
+    uint64_t doubt_ns;
+    struct rgap* looks_again; /* NULL: nobody */
+};
+
+static uint64_t growing_now(void* context) {
+    (void)context;
+    return rvec_process_now(rvec);
+}
+
+static void growing_doubt(void* context, struct rgap_doubt* out) {
+    struct growing* growing = context;
+    struct rgap* clock = growing->looks_again;
+    out->ns = growing->doubt_ns;
+    out->ppb = 0;
+    if (clock != NULL) {
+        growing->looks_again = NULL;
+        growing->doubt_ns += 10000000000U;
+        int status = rgap_look(clock);
+        for (int i = 0; i < 20 && status != RGAP_OK; ++i) {
+            status = rgap_look(clock);
+        }
+        CHECK(status == RGAP_OK);
+    }
+}
+
+/* A reading that a look comes into the middle of has the bound of before or of after. */
+static void a_doubt_that_grows_within_a_reading_leaves_the_bound(void) {
+    uint16_t port;
+    struct rgap_server* server = serve("127.0.0.1", NULL, &port);
+    struct growing growing = {0, NULL};
+    struct rgap_config config = config_to("127.0.0.1", port);
+    config.source = (struct rgap_source){&growing, growing_now, growing_doubt};
+    struct rgap* clock;
+    CHECK(created(&clock, &config) == RGAP_OK);
+    growing.looks_again = clock;
+    uint64_t time, bound;
+    CHECK(rgap_now(clock, &time, &bound) == RGAP_OK);
+    CHECK(growing.looks_again == NULL && bound < growing.doubt_ns);
+    rgap_destroy(clock);
+    rgap_server_stop(server);
+}
+
 /* Rubbish at full speed, while a client synchronises. */
 static void a_flood_of_rubbish_is_counted(void) {
     uint16_t port;
@@ -138,6 +182,7 @@ int main(void) {
     RUN(goes_on_without_its_server);
     RUN(notices_another_timeline);
     RUN(refuses_what_makes_no_sense);
+    RUN(a_doubt_that_grows_within_a_reading_leaves_the_bound);
     RUN(a_flood_of_rubbish_is_counted);
     rvec_close(rvec);
     return 0;

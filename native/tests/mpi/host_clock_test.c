@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -116,6 +119,32 @@ static void a_page_that_a_killed_process_left_is_made_anew(void) {
     close(told[1]);
 }
 
+/* As where a job was killed, and is started again under the same name while its ranks still end. */
+static void jobs_of_one_name_and_two_launchers_have_two_pages(void) {
+    char name[HOST_CLOCK_NAME], of_child[HOST_CLOCK_NAME], number[16];
+    int ends[2];
+    CHECK(setenv("AFERIR_MPI_JOB", "one", 1) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    snprintf(number, sizeof(number), "%d", ends[0]);
+    CHECK(setenv("PMI_FD", number, 1) == 0);
+    host_clock_name(name);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        host_clock_name(of_child);
+        int same = strcmp(of_child, name) == 0; /* a rank of this launcher */
+        int own[2];
+        int made = socketpair(AF_UNIX, SOCK_STREAM, 0, own) == 0 && dup2(own[0], ends[0]) >= 0;
+        host_clock_name(of_child);
+        _exit(same && made && strcmp(of_child, name) != 0 ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(unsetenv("PMI_FD") == 0 && unsetenv("AFERIR_MPI_JOB") == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void finding_a_page_neither_makes_nor_joins_it(void) {
     const char* name = "/aferir-mpi-test";
     shm_unlink(name);
@@ -147,6 +176,7 @@ int main(void) {
     RUN(readings_go_on_over_checks_and_better_rates);
     RUN(a_second_process_has_the_same_clock);
     RUN(a_page_that_a_killed_process_left_is_made_anew);
+    RUN(jobs_of_one_name_and_two_launchers_have_two_pages);
     RUN(finding_a_page_neither_makes_nor_joins_it);
     RUN(a_file_that_others_may_write_is_not_trusted);
     return 0;

@@ -238,9 +238,9 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     intensity: float
     """Operations/byte, by a model."""
     roof_flops: float
-    """Attainable operations/s at that intensity."""
+    """Attainable operations/s."""
     limit: Limit
-    """Limit that determines the roof: memory or arithmetic."""
+    """Limit that determines the roof: memory, or arithmetic, also where caches serve the bytes."""
     share: float
     """Measured over attainable operations/s."""
 

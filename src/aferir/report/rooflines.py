@@ -54,15 +54,16 @@ def _place(cell: CellResult, roof: Roof | None) -> list[UnderRoof]:
     rate, intensity = _median(cell, RATE), _median(cell, INTENSITY)
     if roof is None or rate is None or intensity is None:
         return []
+    place = roof.place(intensity, rate)
     return [
         UnderRoof(
             workload=cell.workload,
             n=cell.duration.n,
             flops=rate,
             intensity=intensity,
-            roof_flops=roof.at(intensity),
-            limit=roof.limit(intensity),
-            share=roof.share(intensity, rate),
+            roof_flops=place.roof,
+            limit=place.limit,
+            share=place.share,
         )
     ]
 

@@ -11,7 +11,18 @@ from typing import Literal
 
 import msgspec
 
-Limit = Literal["memory", "arithmetic"]
+Limit = Literal["memory", "arithmetic", "caches"]
+"""What bounds a program; `caches`: it moved more than memory can, so its roof is the peak."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Position of a program under a roof."""
+
+    roof: float
+    """Attainable rate in operations/s."""
+    limit: Limit
+    share: float
+    """Measured over attainable rate."""
 
 
 class Roof(msgspec.Struct, frozen=True):
@@ -36,15 +47,20 @@ class Roof(msgspec.Struct, frozen=True):
         return self.peak if intensity >= self.ridge else intensity * self.bandwidth
 
     def limit(self, intensity: float) -> Limit:
-        """Limit of a program with this intensity."""
+        """Limit of a program with this intensity whose bytes memory serves."""
         return "arithmetic" if intensity >= self.ridge else "memory"
 
-    def share(self, intensity: float, rate: float) -> float:
-        """Measured over attainable rate; above 1 where caches serve modelled memory traffic.
+    def place(self, intensity: float, rate: float) -> Place:
+        """Position of a program with that intensity and measured rate.
 
-        `intensity` in operations/byte, infinite for a program without memory traffic; `rate` in
-        operations/s. Errors: ValueError where either is not positive, or `rate` is infinite.
+        A rate above the memory roof contradicts the model that memory serves the bytes: caches did,
+        and the roof is the peak. `intensity` in operations/byte, infinite for a program without
+        memory traffic; `rate` in operations/s. Errors: ValueError where either is not positive, or
+        `rate` is infinite.
         """
         if not (intensity > 0 and rate > 0 and math.isfinite(rate)):
             raise ValueError("a place under a roof takes a positive intensity and rate")
-        return rate / self.at(intensity)
+        roof, limit = self.at(intensity), self.limit(intensity)
+        if limit == "memory" and rate > roof:
+            roof, limit = self.peak, "caches"
+        return Place(roof, limit, rate / roof)

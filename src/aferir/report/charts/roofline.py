@@ -9,7 +9,7 @@ from aferir.report.charts.plane import Drawn, Path, Spot, Words, plane_chart
 from aferir.report.charts.scales import Axis, own_ticks
 from aferir.report.formatting import labelled, percent, quantity
 from aferir.report.marks import places
-from aferir.report.model import Evaluation, Roofline
+from aferir.report.model import Evaluation, Roofline, UnderRoof
 from aferir.statistics.roofline import Roof
 
 _LEAST, _MOST = 0.05, 100.0
@@ -31,7 +31,7 @@ def _chart(roofline: Roofline, place: int, name: str) -> str:
     environment = labelled(roofline.environment, roofline.emulated)
     title = f"{environment}{', ' if roofline.label else ''}{roofline.label}: roofline"
     described = [
-        f"{p.workload}: {quantity(p.flops, 'flop/s')}, {percent(p.share)} of the {p.limit} roof"
+        f"{p.workload}: {quantity(p.flops, 'flop/s')}, {percent(p.share)} of {_of(p)}"
         for p in roofline.programs
     ]
     return plane_chart(
@@ -42,6 +42,12 @@ def _chart(roofline: Roofline, place: int, name: str) -> str:
         description="; ".join(described),
         below="operations a byte of memory traffic (model)",
         height=340,
+    )
+
+
+def _of(program: UnderRoof) -> str:
+    return (
+        "the peak, served by caches" if program.limit == "caches" else f"the {program.limit} roof"
     )
 
 

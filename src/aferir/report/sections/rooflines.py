@@ -23,8 +23,8 @@ def section(subject: Subject) -> Section | None:
         blocks=(
             Paragraph(
                 "Medians under the roofs that the same run measured: triad bandwidth and peak "
-                "multiply-adds. Percent: of what the roof above leaves attainable; more than 100 "
-                "where caches serve what the model has memory serve.",
+                "multiply-adds. Percent: of what the roof above leaves attainable. Bound by "
+                "caches: faster than memory could serve it, so its roof is the peak.",
                 quiet=True,
             ),
             Picture(lambda: roofline_charts(evaluation)),

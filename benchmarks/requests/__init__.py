@@ -1,0 +1,1 @@
+"""Hold `request-clients` against a server that stamps what it sends."""
