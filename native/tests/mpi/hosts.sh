@@ -66,11 +66,11 @@ launch() { # hosts ranks program ...
     hosts=$1 ranks=$2
     shift 2
     case $mpi in
-    openmpi) "$work/agent" "$name-0" timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe \
+    openmpi) "$work/agent" "$name-0" timeout -k 10 500 mpirun.openmpi --allow-run-as-root --oversubscribe \
         --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl tcp,self,vader \
         --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 \
         --host "$hosts" -n "$ranks" -x "LD_PRELOAD=$library" -x AFERIR_MPI_REPORT=1 "$@" ;;
-    mpich) "$work/agent" "$name-0" timeout 120 mpirun.mpich -launcher ssh \
+    mpich) "$work/agent" "$name-0" timeout -k 10 500 mpirun.mpich -launcher ssh \
         -launcher-exec "$work/agent" -iface eth0 -hosts "$hosts" -n "$ranks" \
         -genv UCX_TLS tcp,self -genv MPIR_CVAR_NOLOCAL 1 -genv LD_PRELOAD "$library" \
         -genv AFERIR_MPI_REPORT 1 "$@" ;;

@@ -17,9 +17,9 @@ launch() { # ranks program ...
     ranks=$1
     shift
     case $mpi in
-    openmpi) timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe -n "$ranks" \
+    openmpi) timeout -k 10 500 mpirun.openmpi --allow-run-as-root --oversubscribe -n "$ranks" \
         -x "LD_PRELOAD=$library" "$@" ;;
-    mpich) timeout 120 mpirun.mpich -n "$ranks" -genv LD_PRELOAD "$library" "$@" ;;
+    mpich) timeout -k 10 500 mpirun.mpich -n "$ranks" -genv LD_PRELOAD "$library" "$@" ;;
     esac
 }
 
