@@ -12,9 +12,9 @@ from subprocess import Popen
 import msgspec
 
 from aferir.colocation.trials.load import Asked, Load, Rate, Times, tell
-from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port
+from aferir.colocation.trials.service import LOOPBACK, Running, as_user
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process
+from aferir.linux import ports, process
 from aferir.machine import packages
 from benchmarks.colocation.server import data_of, loading, log_of, serving
 
@@ -45,15 +45,16 @@ def running(folder: Path, settings: Iterable[str] = _SETTINGS) -> Iterator[Runni
     `folder` must be readable by other users. `settings`: of postgresql.conf, as `NAME=VALUE`.
     Errors: MissingError, ProgramError.
     """
-    where, port, data = programs(), free_port(), data_of(folder)
+    where, data = programs(), data_of(folder)
     initdb = (str(where / "initdb"), "-D", str(data), "-U", _USER, "--auth=trust")
     process.run([*as_user(), *initdb, "--no-sync"], directory=data)
-    chosen = [f"port={port}", f"listen_addresses={LOOPBACK}", "unix_socket_directories="]
-    options = [word for one in (*chosen, *settings) for word in ("-c", one)]
-    with serving([str(where / "postgres"), "-D", str(data), *options], folder, port) as child:
-        process.run(["pgbench", *_connection(port), "-i", "-q", "-s", str(_SCALE), "postgres"])
-        latency = f"postgresql:{log_of(folder)}"
-        yield Running(pid=child.pid, latency=latency, targets=((1.0, str(port)),))
+    with ports.reserved() as port:
+        chosen = [f"port={port}", f"listen_addresses={LOOPBACK}", "unix_socket_directories="]
+        options = [word for one in (*chosen, *settings) for word in ("-c", one)]
+        with serving([str(where / "postgres"), "-D", str(data), *options], folder, port) as child:
+            process.run(["pgbench", *_connection(port), "-i", "-q", "-s", str(_SCALE), "postgres"])
+            latency = f"postgresql:{log_of(folder)}"
+            yield Running(pid=child.pid, latency=latency, targets=((1.0, str(port)),))
 
 
 class _Pgbench(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ from subprocess import Popen
 import msgspec
 
 from aferir.colocation.trials.load import Asked, Load, Rate, Times, tell
-from aferir.colocation.trials.service import LOOPBACK, Running, free_port
+from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process
+from aferir.linux import ports, process
 from aferir.machine import packages
 from benchmarks.colocation.server import data_of, loading, serving
 
@@ -39,14 +39,25 @@ def running(folder: Path) -> Iterator[Running]:
         raise MissingError(
             f"Redis needs {', '.join(absent)}", remedy=packages.install_command(absent)
         )
-    port = free_port()
-    words = ["redis-server", "--bind", LOOPBACK, "--port", str(port), "--dir", str(data_of(folder))]
-    with serving([*words, "--save", "", "--appendonly", "yes"], folder, port) as child:
-        process.run(["redis-cli", "-h", LOOPBACK, "-p", str(port), "set", _KEY, "0"])
-        where = f"redis://{LOOPBACK}:{port}/{_KEY}"
-        yield Running(
-            pid=child.pid, latency=where, threads=("^redis-server",), targets=((1.0, str(port)),)
-        )
+    with ports.reserved() as port:
+        words = [
+            "redis-server",
+            "--bind",
+            LOOPBACK,
+            "--port",
+            str(port),
+            "--dir",
+            str(data_of(folder)),
+        ]
+        with serving([*words, "--save", "", "--appendonly", "yes"], folder, port) as child:
+            process.run(["redis-cli", "-h", LOOPBACK, "-p", str(port), "set", _KEY, "0"])
+            where = f"redis://{LOOPBACK}:{port}/{_KEY}"
+            yield Running(
+                pid=child.pid,
+                latency=where,
+                threads=("^redis-server",),
+                targets=((1.0, str(port)),),
+            )
 
 
 class _Benchmark(msgspec.Struct, frozen=True):

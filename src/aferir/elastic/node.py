@@ -15,7 +15,7 @@ import msgspec
 from aferir.clouds.base import Template
 from aferir.elastic.video import NAME, SENT_BPS
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process, scratch, wait
+from aferir.linux import ports, process, scratch, wait
 
 _START_S = 10.0
 _CONNECTIONS = 20_000
@@ -80,8 +80,8 @@ def native_node(
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if nginx is None:
         raise MissingError("there is no nginx here", remedy="apt-get install nginx-light")
-    port = _free_port()
-    with scratch.folder(0o755) as folder:  # the worker, another user, reads the video
+    # The worker, another user, reads the video.
+    with scratch.folder(0o755) as folder, ports.reserved() as port:
         (folder / "videos").mkdir()
         (folder / "videos" / video.name).symlink_to(video.resolve())
         path = folder / "nginx.conf"
@@ -113,12 +113,6 @@ def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template
         start=f"nginx -e {_INSIDE}/error.log -c {_INSIDE}/nginx.conf",
         probe=f"/{NAME}",
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:

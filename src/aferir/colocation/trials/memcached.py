@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, Running, as_user, wait_for
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process
+from aferir.linux import ports, process
 from aferir.machine import packages
 
 _KEYS = 20_000
@@ -42,25 +42,34 @@ def running(
     memcached = shutil.which("memcached", path=packages.search_path())
     if memcached is None:
         raise MissingError("there is no memcached", remedy=packages.install_command(["memcached"]))
-    port, errors = free_port(), folder / "errors"
-    command = [*process.ALONE, *as_user(), memcached, "-l", ",".join(addresses), "-p", str(port)]
-    command += ["-U", "0", "-t", str(workers), "-m", str(_MEMORY_MIB), "-c", "4096"]
-    with errors.open("w", encoding="utf-8") as file:
-        child = process.start(command, stderr=file.fileno())
-    try:
-        wait_for(child, port, lambda: errors.read_text(encoding="utf-8", errors="replace"))
-        draw = random.Random(1)  # noqa: S311 - not cryptography
-        _store(port, draw)
-        where = f"memcached://{LOOPBACK}:{port}"
-        asked = _requests(draw)
-        yield Running(
-            pid=child.pid,
-            latency=f"{where}/{asked[0]}",
-            threads=("^mc-worker", "^memcached"),  # the latter accepts connections
-            targets=tuple((1.0, f"{where}/{keys}") for keys in asked),
-        )
-    finally:
-        process.end(child)
+    errors = folder / "errors"
+    with ports.reserved() as port:
+        command = [
+            *process.ALONE,
+            *as_user(),
+            memcached,
+            "-l",
+            ",".join(addresses),
+            "-p",
+            str(port),
+        ]
+        command += ["-U", "0", "-t", str(workers), "-m", str(_MEMORY_MIB), "-c", "4096"]
+        with errors.open("w", encoding="utf-8") as file:
+            child = process.start(command, stderr=file.fileno())
+        try:
+            wait_for(child, port, lambda: errors.read_text(encoding="utf-8", errors="replace"))
+            draw = random.Random(1)  # noqa: S311 - not cryptography
+            _store(port, draw)
+            where = f"memcached://{LOOPBACK}:{port}"
+            asked = _requests(draw)
+            yield Running(
+                pid=child.pid,
+                latency=f"{where}/{asked[0]}",
+                threads=("^mc-worker", "^memcached"),  # the latter accepts connections
+                targets=tuple((1.0, f"{where}/{keys}") for keys in asked),
+            )
+        finally:
+            process.end(child)
 
 
 def value_bytes(draw: random.Random) -> int:

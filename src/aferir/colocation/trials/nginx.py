@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir.colocation.trials.service import LOOPBACK, Running, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, Running, wait_for
 from aferir.errors import MissingError
-from aferir.linux import process
+from aferir.linux import ports, process
 from aferir.machine import packages
 
 _CONFIGURATION = """
@@ -61,35 +61,37 @@ def running(
     nginx = shutil.which("nginx", path=packages.search_path())
     if nginx is None:
         raise MissingError("there is no nginx", remedy=packages.install_command(["nginx"]))
-    port, inner = free_port(), free_port()
     _write_pages(folder / "pages")
     log = folder / "access"
     errors = folder / "errors"
     log.touch()
-    configuration = folder / "nginx.conf"
-    configuration.write_text(
-        _CONFIGURATION.format(
-            folder=folder,
-            errors=errors,
-            log=log,
-            listen=" ".join(f"listen {one}:{port} backlog=4096;" for one in addresses),
-            inner=inner,
-            workers=workers,
+    with ports.reserved() as port, ports.reserved() as inner:
+        configuration = folder / "nginx.conf"
+        configuration.write_text(
+            _CONFIGURATION.format(
+                folder=folder,
+                errors=errors,
+                log=log,
+                listen=" ".join(f"listen {one}:{port} backlog=4096;" for one in addresses),
+                inner=inner,
+                workers=workers,
+            )
         )
-    )
-    child = process.start(
-        [*process.ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
-    )
-    try:
-        wait_for(child, port, lambda: errors.read_text() if errors.exists() else "")
-        yield Running(
-            pid=child.pid,
-            latency=f"nginx:{log}",
-            threads=("^nginx",),
-            targets=tuple((weight, f"http://127.0.0.1:{port}/{size}") for size, weight in _PAGES),
+        child = process.start(
+            [*process.ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
         )
-    finally:
-        process.end(child)
+        try:
+            wait_for(child, port, lambda: errors.read_text() if errors.exists() else "")
+            yield Running(
+                pid=child.pid,
+                latency=f"nginx:{log}",
+                threads=("^nginx",),
+                targets=tuple(
+                    (weight, f"http://127.0.0.1:{port}/{size}") for size, weight in _PAGES
+                ),
+            )
+        finally:
+            process.end(child)
 
 
 def _write_pages(folder: Path) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from aferir.colocation.trials.service import LOOPBACK, USER, as_user, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, USER, as_user, wait_for
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process, wait
+from aferir.linux import ports, process, wait
 from aferir.machine import packages
 from aferir.programs.stores import jars
 
@@ -81,33 +81,33 @@ def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
         raise MissingError(
             f"{engine.name} needs {', '.join(absent)}", remedy=packages.install_command(absent)
         )
-    port = free_port()
     logs = home / "logs"
-    configuration = _configure(engine, home, data, port)
-    user = pwd.getpwnam(USER)
-    for folder in (logs, data, configuration):
-        folder.mkdir(exist_ok=True)
-        _give(folder, user)
-    said = home / "said"
-    with said.open("w", encoding="utf-8") as file:
-        child = process.start(
-            [*as_user(), "bash", str(home / "bin" / engine.name)],
-            stdout=file.fileno(),
-            stderr=file.fileno(),
-            directory=home,
-            environment={
-                f"{engine.prefix}_PATH_CONF": str(configuration),
-                f"{engine.prefix}_TMPDIR": str(logs),
-                "JAVA_HOME": _java_home(),
-                "JDK_JAVA_OPTIONS": _TRACELESS,  # of the JVMs that its script starts before it
-            },
-        )
-    try:
-        wait_for(child, port, lambda: said.read_text(encoding="utf-8"), _STARTING_S)
-        _wait_for_health(port)
-        yield Started(child.pid, port, logs / "aferir_index_search_slowlog.log")
-    finally:
-        process.end(child, grace_s=_ENDING_S)
+    with ports.reserved() as port, ports.reserved() as transport:
+        configuration = _configure(engine, home, data, port, transport)
+        user = pwd.getpwnam(USER)
+        for folder in (logs, data, configuration):
+            folder.mkdir(exist_ok=True)
+            _give(folder, user)
+        said = home / "said"
+        with said.open("w", encoding="utf-8") as file:
+            child = process.start(
+                [*as_user(), "bash", str(home / "bin" / engine.name)],
+                stdout=file.fileno(),
+                stderr=file.fileno(),
+                directory=home,
+                environment={
+                    f"{engine.prefix}_PATH_CONF": str(configuration),
+                    f"{engine.prefix}_TMPDIR": str(logs),
+                    "JAVA_HOME": _java_home(),
+                    "JDK_JAVA_OPTIONS": _TRACELESS,  # of the JVMs that its script starts before it
+                },
+            )
+        try:
+            wait_for(child, port, lambda: said.read_text(encoding="utf-8"), _STARTING_S)
+            _wait_for_health(port)
+            yield Started(child.pid, port, logs / "aferir_index_search_slowlog.log")
+        finally:
+            process.end(child, grace_s=_ENDING_S)
 
 
 def ask(port: int, method: str, path: str, body: str = "") -> Any:
@@ -128,7 +128,7 @@ def ask(port: int, method: str, path: str, body: str = "") -> Any:
     return json.loads(content)
 
 
-def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
+def _configure(engine: Engine, home: Path, data: Path, port: int, transport: int) -> Path:
     """Configure the engine: paths and ports, without options that current Java versions reject."""
     folder = home / "config"
     lines = (folder / "jvm.options").read_text(encoding="utf-8").splitlines()
@@ -140,7 +140,7 @@ def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
         "node.name": "aferir",
         "network.host": LOOPBACK,
         "http.port": port,
-        "transport.tcp.port" if engine.prefix == "ES" else "transport.port": free_port(),
+        "transport.tcp.port" if engine.prefix == "ES" else "transport.port": transport,
         "discovery.type": "single-node",
         "path.data": str(data),
         "path.logs": str(home / "logs"),

@@ -44,13 +44,6 @@ def as_user() -> tuple[str, ...]:
     return ("setpriv", *who, "--pdeathsig", "KILL")
 
 
-def free_port() -> int:
-    """A port of the loopback interface that is free now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
-
-
 def wait_for(
     child: subprocess.Popen[str], port: int, said: Callable[[], str], within_s: float = _STARTING_S
 ) -> None:

@@ -41,21 +41,25 @@ def run(given: Namespace, place: Workplace) -> Figures:
     """Start, load, settle, run, and count the records. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     ycsb.unpack(given.jars, place)
-    server = _start(given, place)
-    try:
-        _ask(place, "create")
-        ycsb.phase("load", given, place, database=_BINDING, properties={})
-        if given.settle:
-            before_it = Namespace(**{**vars(given), "requests": given.settle})
-            ycsb.phase("t", before_it, place, database=_BINDING, properties={})
-        setup_s = time.perf_counter() - clock
-        before, asked = account(server), of_ended()
-        report = ycsb.phase("t", given, place, database=_BINDING, properties={})
-        used, started = account(server).since(before), of_ended() - asked
-        counted = re.search(r"^records: (\d+)$", _ask(place, "count"), re.MULTILINE)
-    except (FailedError, WrongError):
-        server.ensure_stays_alive()
-        raise
+    with socket.socket() as held:
+        # Bound, but not listening: others are not given the port, and ZooKeeper may listen on it.
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("", 0))
+        server = _start(given, place, held.getsockname()[1])
+        try:
+            _ask(place, "create")
+            ycsb.phase("load", given, place, database=_BINDING, properties={})
+            if given.settle:
+                before_it = Namespace(**{**vars(given), "requests": given.settle})
+                ycsb.phase("t", before_it, place, database=_BINDING, properties={})
+            setup_s = time.perf_counter() - clock
+            before, asked = account(server), of_ended()
+            report = ycsb.phase("t", given, place, database=_BINDING, properties={})
+            used, started = account(server).since(before), of_ended() - asked
+            counted = re.search(r"^records: (\d+)$", _ask(place, "count"), re.MULTILINE)
+        except (FailedError, WrongError):
+            server.ensure_stays_alive()
+            raise
     if counted is None or int(counted[1]) != given.records:
         raise WrongError(f"not all of {given.records} records are there")
     return Figures(
@@ -68,10 +72,7 @@ def run(given: Namespace, place: Workplace) -> Figures:
     )
 
 
-def _start(given: Namespace, place: Workplace) -> Child:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def _start(given: Namespace, place: Workplace, port: int) -> Child:
     settings = {
         "hbase.rootdir": f"file://{place.folder}/data",
         "hbase.tmp.dir": f"{place.folder}/temporary",
