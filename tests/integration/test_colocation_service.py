@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from aferir.colocation import service
-from aferir.colocation.service import Service, ServiceSpec
+from aferir.colocation.service import ServiceSpec
+from aferir.colocation.service_threads import Service
 from aferir.colocation.usage import Watch
 from aferir.linux import process
 
@@ -83,7 +84,7 @@ def test_others_that_are_born_are_no_reason_to_list_the_threads_again(
     before = looked.look(0.0)
     for _ in range(3):
         threading.Thread(target=int).start()
-    monkeypatch.setattr(service.Service, "_last_born", lambda _: looked._marks[0] + 3)
+    monkeypatch.setattr(Service, "_last_born", lambda _: looked._marks[0] + 3)
     assert looked.look(0.1) is before
     looked.close()
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from aferir.colocation import attributes, critical, jvm
 from aferir.colocation.critical import Matcher, Selector
-from aferir.colocation.service import Service, ServiceSpec
+from aferir.colocation.service import ServiceSpec
+from aferir.colocation.service_threads import Service
 from aferir.colocation.usage import Seen, Usage, between
 
 _ASK_SHARE = 0.02

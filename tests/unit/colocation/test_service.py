@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from aferir.colocation import service, units
-from aferir.colocation.service import Service, parse_spec
+from aferir.colocation.service import parse_spec
+from aferir.colocation.service_threads import Service
 from aferir.errors import UsageError
 from aferir.linux import process
 from tests.waiting import eventually
