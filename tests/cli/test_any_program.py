@@ -23,9 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def aferir(folder: Path, *arguments: str) -> Completed:
-    return process.run(
-        [sys.executable, "-m", "aferir", *arguments], directory=folder, timeout_s=300, check=False
-    )
+    return process.run([sys.executable, "-m", "aferir", *arguments], directory=folder, check=False)
 
 
 def test_a_command_is_measured_and_its_experiment_is_kept(folder: Path) -> None:

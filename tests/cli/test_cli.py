@@ -45,9 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def aferir(folder: Path, *arguments: str) -> Completed:
-    return process.run(
-        [sys.executable, "-m", "aferir", *arguments], directory=folder, timeout_s=120, check=False
-    )
+    return process.run([sys.executable, "-m", "aferir", *arguments], directory=folder, check=False)
 
 
 def run_folders(folder: Path) -> list[Path]:

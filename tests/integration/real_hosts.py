@@ -166,7 +166,7 @@ class Lab(msgspec.Struct):
 
     def ssh(self, name: str, command: str) -> str:
         """Run something there by ssh alone."""
-        done = process.run(["ssh", "-F", str(self.config), name, command], timeout_s=60)
+        done = process.run(["ssh", "-F", str(self.config), name, command])
         return done.stdout
 
     def cable(self, name: str, state: str) -> None:
@@ -283,7 +283,7 @@ def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
         made = guest.boot(built(), wanted)
         try:
             text = _GUEST.format(folder=machine.folder, name=name, address=machine.place.address)
-            made.run(["sh", "-c", text], timeout_s=60)
+            made.run(["sh", "-c", text])
             yield made
         finally:
             made.release()

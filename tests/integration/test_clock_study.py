@@ -21,7 +21,6 @@ from tests.unit.programs.taking import command_of, wrong_with
 pytestmark = pytest.mark.integration
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")
 needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
-TIME_LIMIT_S = 500.0
 AT_ONCE = ("chrt", "--fifo", "1")
 """Before whatever else is on the machine, of which there may be any."""
 
@@ -47,7 +46,7 @@ def study(name: str, *, first: Sequence[str] = (), **parameters: Parameter) -> F
     except MissingError as error:
         pytest.skip(error.message)
     line = [*first, str(command.program), *command.arguments]
-    return Figures(CLOCK.parse(process.run(line, timeout_s=TIME_LIMIT_S).stdout))
+    return Figures(CLOCK.parse(process.run(line).stdout))
 
 
 @pytest.mark.parametrize("movement", ["pinned", "migrated"])

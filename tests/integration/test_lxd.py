@@ -82,7 +82,6 @@ def aferir(inside: str, socket: Path, *words: str) -> dict[str, Any]:
         [*within, sys.executable, "-m", "aferir", "elastic", "measure", *words, "--json"],
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
         env={**os.environ, "LXD_DIR": str(socket.parent)},
     )

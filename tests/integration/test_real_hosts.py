@@ -277,11 +277,11 @@ def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab, mpi:
             options = (f"mpirun.{mpi}", *placement_options(mpi, root=True))
             line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")
             for _ in range(2):
-                figures = json.loads(instance.run(line, timeout_s=300).stdout.splitlines()[-1])
+                figures = json.loads(instance.run(line).stdout.splitlines()[-1])
                 assert (figures["verified"], figures["hosts"]) == (True, 2)
             assert instance.run(["hostname"]).stdout == "a\n"
             broken = (*options, "-n", "0", f"/opt/aferir/{program.name}", "--no-such-option")
-            assert instance.run(broken, timeout_s=300, check=False).exit_code != 0
+            assert instance.run(broken, check=False).exit_code != 0
         finally:
             instance.release()
     finally:

@@ -44,7 +44,7 @@ def disk_of(folder: Path, root: Path) -> Path:
     table = f"label: gpt\nstart=2048, size=8192\nstart={_BEGIN // 512}, size={size // 512}\n"
     process.run(["sfdisk", "--quiet", str(disk)], input_text=table)
     place = [f"of={disk}", "bs=1M", f"seek={_BEGIN // _MIB}", "conv=sparse,notrunc"]
-    process.run(["dd", f"if={root}", *place, "status=none"], timeout_s=300)
+    process.run(["dd", f"if={root}", *place, "status=none"])
     return disk
 
 
@@ -56,14 +56,14 @@ def image(guests: Environment, tmp_path_factory: pytest.TempPathFactory) -> Path
     assert base is not None
     folder = tmp_path_factory.mktemp("image")
     root, mark, script = (folder / name for name in ("root.img", "os-release", "changes"))
-    process.run(["cp", "--sparse=always", str(base.disk), str(root)], timeout_s=300)
+    process.run(["cp", "--sparse=always", str(base.disk), str(root)])
     mark.write_text('NAME="Foreign"\nID=foreign\n', encoding="utf-8")
     removed = ("/etc/os-release", "/usr/sbin/qemu-ga", "/usr/sbin/aferir-guest")
     lines = [*(f"rm {path}" for path in removed), f"write {mark} /etc/os-release"]
     script.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    process.run(["debugfs", "-w", "-f", str(script), str(root)], timeout_s=60)
+    process.run(["debugfs", "-w", "-f", str(script), str(root)])
     disk, packed = disk_of(folder, root), folder / "foreign.qcow2"
-    process.run(["qemu-img", "convert", "-O", "qcow2", str(disk), str(packed)], timeout_s=300)
+    process.run(["qemu-img", "convert", "-O", "qcow2", str(disk), str(packed)])
     root.unlink()
     disk.unlink()
     return packed

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def ask(
     server: Server, path: str, *, host: str = "", method: str = "GET"
 ) -> tuple[int, dict[str, str], bytes]:
-    connection = HTTPConnection(ADDRESS, server.server_port, timeout=60)
+    connection = HTTPConnection(ADDRESS, server.server_port)
     host = host or f"{ADDRESS}:{server.server_port}"
     connection.request(method, path, headers={"Host": host})
     answer = connection.getresponse()

@@ -71,7 +71,7 @@ def run(program: IoProgram[Any], parameters: Mapping[str, Parameter], folder: Pa
         pytest.skip(error.message)
     assert SCRATCH in command.environment
     line = [str(command.program), *command.arguments]
-    return process.run(line, environment={SCRATCH: str(folder)}, timeout_s=120, check=False)
+    return process.run(line, environment={SCRATCH: str(folder)}, check=False)
 
 
 @pytest.fixture

@@ -35,9 +35,7 @@ def run(
     line = [str(command.program), *command.arguments]
     if prefix:
         line = ["unshare", "--mount", "sh", "-c", f'{prefix} exec "$0" "$@"', *line]
-    done = process.run(
-        line, environment={**command.environment, SCRATCH: str(folder)}, check=False, timeout_s=300
-    )
+    done = process.run(line, environment={**command.environment, SCRATCH: str(folder)}, check=False)
     assert list(folder.iterdir()) == []
     return done
 
