@@ -106,22 +106,21 @@ class EveryKind:
             pytest.skip("nothing runs on the host between two commands")
         check_pause(instance, lambda: self.used(instance))
 
-    def test_it_competes_for_cpus_as_every_other_kind_does(self, environment: Environment) -> None:
+    @pytest.mark.usefixtures("instance")
+    def test_it_competes_for_cpus_as_every_other_kind_does(self) -> None:
         """All its processes weigh as much as one of our own nice value: arms are alike."""
         if not self.here:
             pytest.skip("its instances compete where they are")
-        before = {entry.id for entry in journal.entries()}
-        instance = environment.allocate(self.spec())
-        try:
-            ids = [entry.id for entry in journal.entries() if entry.id not in before]
-            have = cgroup.layout()
-            root, file = have.v1.get("cpu"), "cpu.shares"
-            if root is None:  # cgroup-v2.rst: 100 of cpu.weight is 1,024 of cpu.shares
-                root, file = have.v2, "cpu.weight.nice"
-            made = [path for path in groups_of(ids) if path.parent == root]
-            weights = {int((path / file).read_text(encoding="ascii")) for path in made}
-        finally:
-            instance.release()
+        have = cgroup.layout()
+        root, file = have.v1.get("cpu"), "cpu.shares"
+        if root is None:  # cgroup-v2.rst: 100 of cpu.weight is 1,024 of cpu.shares
+            root, file = have.v2, "cpu.weight.nice"
+        made = [
+            path
+            for path in groups_of([entry.id for entry in journal.entries()])
+            if path.parent == root
+        ]
+        weights = {int((path / file).read_text(encoding="ascii")) for path in made}
         own = cgroup.weight_of(os.nice(0)) if file == "cpu.shares" else os.nice(0)
         assert own in weights
         if os.nice(0) == 0:

@@ -41,10 +41,13 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"{error.message}: {error.remedy}")
 
 
-@pytest.mark.parametrize("firmware", ["bios", "uefi"])
-@pytest.mark.parametrize("devices", [PLAIN, VIRTIO], ids=["ide-e1000", "virtio"])
+@pytest.mark.parametrize(
+    ("devices", "firmware"),
+    [(PLAIN, "bios"), (VIRTIO, "uefi")],
+    ids=["ide-e1000-bios", "virtio-uefi"],
+)
 def test_a_node_boots_from_its_own_disk_and_serves(
-    disk: Path, tmp_path: Path, firmware: str, devices: list[str]
+    disk: Path, tmp_path: Path, devices: list[str], firmware: str
 ) -> None:
     net = "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:80"
     machine = [QEMU, "-accel", "tcg", "-m", "512", "-display", "none", "-snapshot", "-netdev", net]

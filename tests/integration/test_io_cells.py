@@ -94,7 +94,8 @@ def test_a_checkpoint_by_mpi_io_verifies_in_a_container(mpi: Mpi, tmp_path: Path
         "api": "mpiio", "mpi": mpi, "collective": True, "segments": 2, "block_bytes": 2**20,
     }  # fmt: skip
     needs(mpi, CHECKPOINT)
-    packages = image_packages([(CHECKPOINT, given)])
+    both = [(CHECKPOINT, {**given, "mpi": one}) for one in MPIS]  # one image to build, not two
+    packages = image_packages(both)
     box = msgspec.structs.replace(container(2**30), packages=packages)
     [record] = carry_out(box, {"checkpoint": ("checkpoint", given)}, tmp_path)
     assert record.failure is None
