@@ -23,8 +23,12 @@ LONGEST = (
     "tests/integration/test_bootable_disk.py",
     "tests/integration/test_vm.py",
     "tests/integration/test_cluster.py",
+    "tests/cli/test_any_program.py",
     "tests/integration/test_aggregation.py",
     "tests/integration/test_elastic_hosts.py",
+    "tests/unit/programs/stores/test_key_value.py",
+    "tests/integration/test_io_layers.py",
+    "tests/cli/test_explain.py",
     "tests/unit/clouds/test_field.py",
 )
 """Lanes that start first: whoever begins a long one last is waited for."""

@@ -14,6 +14,7 @@ from aferir.programs.stores import jars
 from aferir.programs.stores.inside.outcome import FailedError, WrongError
 from aferir.programs.stores.inside.ycsb import check_report, read_report
 from aferir.programs.stores.key_value import HBASE, KEY_VALUE
+from tests.java import QUICK
 from tests.unit.programs.stores.support import assert_timed, run, usable
 
 SMALL: dict[str, Parameter] = {"records": 200, "requests": 400, "clients": 2}
@@ -53,6 +54,11 @@ def test_only_files_of_the_pinned_sums_are_taken(tmp_path: Path) -> None:
     (tmp_path / "a.jar").write_bytes(b"A")
     with pytest.raises(ProgramError, match=r"a\.jar"):
         jars.verify(tmp_path, sums)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"{QUICK} -XX:+UseSerialGC")
 
 
 def test_a_key_value_store_gives_back_what_was_put(tmp_path: Path) -> None:
