@@ -80,9 +80,16 @@ class _Served:
             answer = Answer(value=msgspec.Raw(self._described))
         else:
             answer = Answer()
+        self._send(answer)
+        return True
+
+    def end(self) -> None:
+        """Tell that everything has been released."""
+        self._send(Answer(ended=True))
+
+    def _send(self, answer: Answer) -> None:
         content = msgspec.msgpack.encode(answer)
         self._line.sendall(len(content).to_bytes(4, "big") + content)
-        return True
 
     def _say(self, mark: str, words: str) -> None:
         self._line.sendall(f"\n{mark} {self._token} {words}\n".encode())
@@ -106,8 +113,22 @@ def _serve(path: str, described: bytes) -> None:
                     if content := line.recv(_PIECE):
                         key.data.take(content)
                         continue
+                    key.data.end()
                 chosen.unregister(line)
                 line.close()
+
+
+class _Sink:
+    """Standard input of an agent, which reads its end once it is closed."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self.fileno = line.fileno
+
+    def close(self) -> None:
+        """Close this direction of the line."""
+        with contextlib.suppress(OSError):
+            self._line.shutdown(socket.SHUT_WR)
 
 
 class Connected:
@@ -116,7 +137,7 @@ class Connected:
     def __init__(self, path: Path) -> None:
         self._line = socket.socket(socket.AF_UNIX)
         self._line.connect(str(path))
-        self.stdin = self._line.makefile("wb", buffering=0)
+        self.stdin = _Sink(self._line)
         self.stdout = self._line.makefile("rb", buffering=0)
         self.stderr = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
 

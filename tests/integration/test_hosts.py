@@ -132,6 +132,23 @@ def test_what_a_host_prints_of_its_own_is_skipped(
     line.close()
 
 
+def test_what_a_login_leaves_running_is_not_waited_for(tmp_path: Path, state: Path) -> None:
+    """Its process holds the output, which ends with it: were it waited for, this would not end."""
+    stop = tmp_path / "stop"
+    os.mkfifo(stop)
+    writer = os.open(stop, os.O_RDWR)
+    profile = f'(read -r _ < {stop}) &\nAFERIR_STATE={state} exec "$@"'
+    host = Host(HostSpec(name="x", reach=script(tmp_path, profile)))
+    try:
+        RemoteEnvironment(host, "native").allocate(SPEC)
+        assert host.close() == []
+        assert not host.in_doubt
+        assert not list(journal.entries())
+    finally:
+        os.write(writer, b"end\n")
+        os.close(writer)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

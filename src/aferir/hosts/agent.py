@@ -138,6 +138,8 @@ def _serve(sink: int, token: str) -> int:
         service = Service(folder)
         os.write(sink, f"\n{AGENT} {token} {READY}\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
+    with contextlib.suppress(OSError):  # the controller may have gone
+        frames.write(sink, msgspec.msgpack.encode(Answer(ended=True)))
     return 0
 
 

@@ -68,6 +68,15 @@ class Reader:
             )
         return self._take(length, silence_s)
 
+    def has_ended(self) -> bool:
+        """Whether the other end is closed; what has come by now is skipped."""
+        try:
+            while self._fill(0.0):
+                pass
+        except Silence:
+            return False
+        return True
+
     def _take(self, count: int, silence_s: float) -> bytes | None:
         while len(self._kept) < count:
             if not self._fill(silence_s):

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -36,9 +36,13 @@ _LAST_WORDS_S = 0.05
 _ENDING_S = 3.0
 """Longest time in s until a host that closed its output has ended, and its last words were read."""
 _GIVING_UP_S = 0.5
-"""Time in s in which a host that was not reached may end the connection by itself."""
+"""Time in s in which the command that reaches a host may end by itself, once nobody needs it."""
 _QUOTED = 200
 """Most characters of what a host says that an error quotes."""
+_PIECE = 2**12
+"""Most bytes of its error output that are read at once, and that a line of it has."""
+_LINES = 50
+"""Last lines of its error output that are kept."""
 _PYTHONS = {
     bootstrap.NO_PYTHON: "there is no Python",
     bootstrap.BROKEN: "its python3 does not start",
@@ -76,11 +80,15 @@ class Line:
         self._turn = threading.Lock()
         self._said: list[str] = []
         self._printed = ""
-        self._hearing = threading.Thread(target=self._hear, daemon=True)
+        self._serving = False
+        self._ended: bool | None = None
+        errors, self._child.stderr = self._child.stderr, None  # the thread alone closes it
+        self._hearing = threading.Thread(target=self._hear, args=(errors,), daemon=True)
         self._hearing.start()
         self._attendant = attendant or Attendant()
         try:
             self._reach()
+            self._serving = True
             for _ in range(_LOOKS):
                 self.look_at_its_clock()
         except BaseException:
@@ -112,24 +120,41 @@ class Line:
     def close(self, within_s: float = STEP_S) -> bool:
         """Close the connection; the agent releases everything. May be called twice.
 
-        It has `within_s` to end by itself, then it is killed.
+        It has `within_s` to do so. Then the command that reaches the host is ended as well, unless
+        the host has let go of it: ssh that other sessions share goes on with those.
 
-        Returns True if the agent has ended by itself. Otherwise it was killed, or the connection
-        broke first, and what it made may be there still.
+        Returns True if the agent says that it has ended. Otherwise what it made may be there still.
         """
+        if self._ended is None:
+            self._ended = self._end(within_s)
+        return self._ended
+
+    def _end(self, within_s: float) -> bool:
         self._attendant.remove(self)
         if self._child.stdin is not None:
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
+        ended = self._serving and self._farewell(within_s)
         try:
-            code = self._child.wait(within_s)
+            self._child.wait(_GIVING_UP_S if self._serving else within_s)
         except subprocess.TimeoutExpired:
-            code = process.end(self._child)
-        self._hearing.join(within_s)
-        for stream in (self._child.stdout, self._child.stderr):
-            if stream is not None:
-                stream.close()
-        return code == 0
+            # What a profile left running holds the session open; other sessions hold ssh alone.
+            if ended and self._reader.has_ended():
+                threading.Thread(target=self._child.wait, daemon=True).start()
+            else:
+                process.end(self._child)
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        return ended
+
+    def _farewell(self, within_s: float) -> bool:
+        """True if the agent says within that time that it has released everything."""
+        deadline_s = wait.after(within_s)
+        with contextlib.suppress(AferirError, OSError, frames.Silence, msgspec.MsgspecError):
+            while (content := self._reader.message(wait.left_s(deadline_s))) is not None:
+                if msgspec.msgpack.decode(content, type=Answer).ended:
+                    return True
+        return False
 
     def greet(self) -> None:
         """Send a keep-alive message, unless something is being sent or the pipe is full.
@@ -276,12 +301,16 @@ class Line:
         by_hand = shlex.join((*self.host.reach, *_shell(self.host)))
         return self._refused(f"{why} ({said})" if said else why, known or f"try by hand: {by_hand}")
 
-    def _hear(self) -> None:
-        stderr = self._child.stderr
-        assert stderr is not None
-        with contextlib.suppress(OSError, ValueError):
-            for line in stderr:
-                self._said = [*self._said[-50:], line.rstrip("\n")]
+    def _hear(self, errors: IO[str] | None) -> None:
+        """Thread that reads the error output until all who hold it have ended."""
+        assert errors is not None
+        rest = b""
+        with errors:  # read without a buffer, whose lock would outlive us where we exit first
+            while content := os.read(errors.fileno(), _PIECE):
+                *lines, rest = (rest + content).split(b"\n")
+                self._said = [*self._said, *map(_text, lines)][-_LINES:]
+                rest = rest[-_PIECE:]
+        self._said = [*self._said, *([_text(rest)] if rest else [])]
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:
@@ -297,6 +326,10 @@ def _start(host: HostSpec) -> subprocess.Popen[str]:
     except MissingError as error:
         said = f"host {host.name} cannot be used: {error.message}"
         raise MissingError(said, remedy="see the host's `reach`") from None
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
 
 
 def _quoted(said: str) -> str:
