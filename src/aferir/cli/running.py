@@ -87,6 +87,7 @@ def carry_out(
                 _program(frequency.PROGRAM),
                 _program(account.PROGRAM) if plan.server is not None else None,
                 meter=_meter(plan.power),
+                price_per_hour=plan.price_per_hour,
             ),
             facts=machine.describe() | ({} if others is None else {"hosts": others.facts()}),
             elsewhere={} if others is None else others.places(plan),

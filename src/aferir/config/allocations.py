@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import msgspec
 
 from aferir.config.fields import Fields, is_table
-from aferir.config.hosts import read_hosts, words
+from aferir.config.hosts import PowerKey, PriceKey, read_hosts, words
 from aferir.config.problems import Problems
+from aferir.model.checking import joined
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
-from aferir.model.parameters import text
+from aferir.model.parameters import text, told
 
 _FACTOR = "environment.host"
 _NAME = re.compile(r"(slurm|kubernetes):([1-9][0-9]{0,3})")
@@ -39,7 +40,15 @@ _By = Annotated[
 ]
 
 
-class SlurmTable(msgspec.Struct, frozen=True, kw_only=True):
+class _NodeKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of every node of an allocation."""
+
+    power: PowerKey = None
+    price_per_hour: PriceKey = None
+    sudo: Annotated[bool, told("whether the agents become root by `sudo -n`")] = False
+
+
+class SlurmTable(_NodeKeys, frozen=True, kw_only=True):
     """Keys of the `[slurm]` section."""
 
     by: _By | None = None
@@ -58,7 +67,7 @@ class SlurmTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
 
 
-class KubernetesTable(msgspec.Struct, frozen=True, kw_only=True):
+class KubernetesTable(_NodeKeys, frozen=True, kw_only=True):
     """Keys of the `[kubernetes]` section."""
 
     by: _By | None = None
@@ -70,17 +79,27 @@ class KubernetesTable(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
+_NODE_KEYS = _NodeKeys.__struct_fields__
+
+
 def with_allocations(
     document: Mapping[str, object], problems: Problems
 ) -> tuple[dict[str, object], tuple[HostSpec, ...]]:
     """The document with `slurm:4` replaced by the names of its nodes, and all hosts of the file."""
-    keys: dict[str, SlurmKeys | KubernetesKeys] = {
-        "slurm": SlurmKeys(**_given(document, "slurm", SlurmTable, problems)),
-        "kubernetes": KubernetesKeys(**_given(document, "kubernetes", KubernetesTable, problems)),
-    }
+    keys: dict[str, SlurmKeys | KubernetesKeys] = {}
+    nodes_are: dict[str, dict[str, Any]] = {}
+    for name, declared, of in (
+        ("slurm", SlurmTable, SlurmKeys),
+        ("kubernetes", KubernetesTable, KubernetesKeys),
+    ):
+        given = _given(document, name, declared, problems)
+        nodes_are[name] = {key: given.pop(key) for key in _NODE_KEYS if key in given}
+        keys[name] = of(**given)
     hosts: dict[str, HostSpec] = {}
 
     def spelled(value: object) -> object:
+        if isinstance(value, list):
+            return joined([spelled(one) for one in value], ",") or value
         found = _NAME.fullmatch(value) if isinstance(value, str) else None
         if found is None:
             return value
@@ -88,7 +107,9 @@ def with_allocations(
         spec = AllocationSpec(name=found[0], nodes=nodes, keys=keys[kind])
         names = [f"{kind}{nodes}-{number}" for number in range(1, nodes + 1)]
         for number, name in enumerate(names, start=1):
-            hosts[name] = HostSpec(name=name, reach=(), allocated=spec, number=number)
+            hosts[name] = HostSpec(
+                name=name, reach=(), allocated=spec, number=number, **nodes_are[kind]
+            )
         return ",".join(names)
 
     spelled_out = _spelled_out(document, spelled)

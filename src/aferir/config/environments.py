@@ -116,6 +116,8 @@ def _host_of(
         several = len(names) > 1 and environment.table.get("kind") != SPREAD
         said = f"several hosts are for environments of kind {SPREAD}"
         wrong = Wrong("host", said, "name one host") if several else None
+        if len(set(names)) < len(names):
+            wrong = Wrong("host", f"{shown(name)} names a host twice", "name each once")
         return here.least_of(names), wrong
     name = next(one for one in names if one not in here.others)
     known = tuple(here.others)

@@ -53,6 +53,33 @@ def power_source(written: str) -> str:
     return str(PowerSource.parse(written))
 
 
+PowerKey = (
+    Annotated[
+        str,
+        text(
+            "source of its power as it is read there, which gives joules of each repetition",
+            "rapl",
+            parse=power_source,
+            pattern=PATTERN,
+            unset="none is read",
+        ),
+    ]
+    | None
+)
+PriceKey = (
+    Annotated[
+        Price,
+        text(
+            "price of an hour there, which gives the cost of each repetition",
+            "0.04 EUR",
+            parse=price,
+            unset="repetitions have no cost",
+        ),
+    ]
+    | None
+)
+
+
 class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of a `[[host]]` table."""
 
@@ -66,19 +93,7 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
             quoted=True,
         ),
     ]
-    power: (
-        Annotated[
-            str,
-            text(
-                "source of its power as it is read there, which gives joules of each repetition",
-                "rapl",
-                parse=power_source,
-                pattern=PATTERN,
-                unset="none is read",
-            ),
-        ]
-        | None
-    ) = None
+    power: PowerKey = None
     cloud: (
         Annotated[
             Wanted,
@@ -92,18 +107,7 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    price_per_hour: (
-        Annotated[
-            Price,
-            text(
-                "price of an hour there, which gives the cost of each repetition",
-                "0.04 EUR",
-                parse=price,
-                unset="repetitions have no cost",
-            ),
-        ]
-        | None
-    ) = None
+    price_per_hour: PriceKey = None
     sudo: Annotated[bool, told("whether the agent becomes root by `sudo -n`")] = False
     cpus: (
         Annotated[int, whole("CPUs that may be used there, at most", 1, 4096, unset="all found")]

@@ -158,6 +158,7 @@ def plan_of(
         server=server,
         design=design,
         power=experiment.power or "",
+        price_per_hour=experiment.price_per_hour,
         load_period_s=experiment.load_period_s,
         hosts=_used(hosts, specs),
         environments=specs,

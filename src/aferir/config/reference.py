@@ -150,7 +150,8 @@ def _allowed(field: Field) -> str:
         between = f", with `{field.separator}` between them" if field.separator else ""
         return f"some of {_allowed(field.item)}{between}"
     if field.form == "text":
-        return f"text, e.g. `{_literal(field.example)}`"
+        several = ", or a list of such texts" if field.separator else ""
+        return f"text, e.g. `{_literal(field.example)}`{several}"
     kind = field.spelling or ("whole number" if field.form == "whole" else "number")
     unit = field.unit if not field.spelling else ""
     return _escaped(" ".join(filter(None, (kind, bounds(field), unit))))

@@ -66,6 +66,8 @@ def _text(field: Field) -> dict[str, Any]:
     usual = PRINTABLE_LINES if field.lines else PRINTABLE
     text = {"type": "string", "minLength": 1, "maxLength": field.longest}
     text["pattern"] = field.pattern or usual
+    if field.separator:
+        return {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]}
     if not field.quoted:
         return text
     word = {"type": ["string", "number"]}

@@ -8,8 +8,9 @@ from typing import Annotated
 import msgspec
 
 from aferir.config.fields import Fields, Name, is_table
-from aferir.config.hosts import power_source
+from aferir.config.hosts import power_source, price
 from aferir.config.problems import Problems
+from aferir.model.host import Price
 from aferir.model.parameters import duration, number, text, told, whole
 from aferir.model.plan import Order, StoppingRule
 from aferir.model.words import kind_of
@@ -67,6 +68,18 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
                 parse=power_source,
                 pattern=PATTERN,
                 unset="none is read",
+            ),
+        ]
+        | None
+    ) = None
+    price_per_hour: (
+        Annotated[
+            Price,
+            text(
+                "price of an hour on this host, which gives the cost of each repetition",
+                "0.04 EUR",
+                parse=price,
+                unset="repetitions have no cost",
             ),
         ]
         | None

@@ -12,7 +12,7 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, Name, is_parameter
 from aferir.config.problems import Problems
 from aferir.config.sections import MONTH_S, Experiment
-from aferir.model.checking import Refused, quoted, read_value
+from aferir.model.checking import Refused, joined, quoted, read_value
 from aferir.model.parameters import Field, duration, several, text, told
 from aferir.model.plan import Parameter
 from aferir.model.words import choose, shown
@@ -125,9 +125,7 @@ def as_parameter(field: Field, written: object) -> object:
             return written  # told when all parameters are looked at together
     if field.quoted:
         return quoted(written)
-    if field.separator and isinstance(written, list) and all(isinstance(w, str) for w in written):
-        return field.separator.join(written)
-    return written
+    return joined(written, field.separator)
 
 
 def placeholders(workload: WorkloadTable, program: Program[Any]) -> frozenset[str]:

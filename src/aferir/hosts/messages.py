@@ -9,6 +9,7 @@ from aferir.environments.base import Phases
 from aferir.errors import AferirError, ProgramError
 from aferir.model.finding import Finding
 from aferir.model.plan import HostLimits
+from aferir.model.record import Sample, Series, Warning
 
 AGENT = "aferir-agent"
 """Mark of the line in which an agent reports that it is ready, or why it is not."""
@@ -115,6 +116,17 @@ class Measure(Request, frozen=True, tag=True):
     """Source of the host's power; empty: none is read."""
 
 
+class BeginMetering(Request, frozen=True, tag=True):
+    """Begin to read the host's power while a program runs on another host."""
+
+    power: str
+    """Source of the power."""
+
+
+class EndMetering(Request, frozen=True, tag=True):
+    """Stop reading the power; answered by `Metered`."""
+
+
 class Pause(Request, frozen=True, tag=True):
     """Stop an instance from using any CPU."""
 
@@ -146,7 +158,7 @@ class Alive(Request, frozen=True, tag=True):
 
 AnyRequest = (
     Describe | Identify | Check | Prepare | Allocate | Offer | Upload | Put | Get | Run | Start
-    | Stop | Measure | Pause | Resume | Release | Clean | Alive
+    | Stop | Measure | BeginMetering | EndMetering | Pause | Resume | Release | Clean | Alive
 )  # fmt: skip
 
 
@@ -178,6 +190,14 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True):
     own_kernel: bool
 
 
+class Metered(msgspec.Struct, frozen=True, kw_only=True):
+    """Power of a host: see `measuring.energy.Found`."""
+
+    samples: tuple[Sample, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    series: tuple[Series, ...] = ()
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Answer to one request: a value or an error."""
 
@@ -191,6 +211,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """`sent_ns` of the `Alive` that it answers; 0 if it answers a request."""
     unix_ns: int = 0
     """The agent's `steady.unix_ns` in an answer to `Alive`."""
+    ended: bool = False
+    """True in the last message: everything has been released, and the agent ends."""
 
 
 def failure(error: AferirError) -> Answer:

@@ -6,6 +6,7 @@ starts in a quarter of the time.
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -24,7 +25,7 @@ from aferir.programs.kernels import kernel_path
 
 if TYPE_CHECKING:
     from aferir.environments.base import Environment, Instance, Kind
-    from aferir.measuring.energy import Meter
+    from aferir.measuring.energy import Found, Meter
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -46,6 +47,8 @@ class Service:
         self._made: dict[int, Made] = {}
         self._started: dict[int, list[Background]] = {}
         self._count = 0
+        self._metering = contextlib.ExitStack()
+        self._power: Found | None = None
 
     def answer(self, request: messages.AnyRequest) -> object:  # noqa: C901, PLR0911
         """Carry out one request; None where it has no value. Errors: AferirError, OSError."""
@@ -68,6 +71,8 @@ class Service:
                 return self._run(request)
             case messages.Measure():
                 return self._measure(request)
+            case messages.EndMetering():
+                return self._end_metering()
             case messages.Release(number):
                 return self._release(number)
             case messages.Clean():
@@ -86,6 +91,8 @@ class Service:
                 self._start(number, command)
             case messages.Stop(number):
                 self._stop(number)
+            case messages.BeginMetering(power):
+                self._begin_metering(power)
             case messages.Pause(number):
                 self._of(number).instance.pause()
             case messages.Resume(number):
@@ -94,6 +101,7 @@ class Service:
     def release_all(self) -> None:
         """Release everything even if some releases fail; what is left is in the journal."""
         undo.each(self._release_quietly, tuple(self._made))
+        self._metering.close()
 
     def _host(self) -> messages.Host:
         from aferir import machine
@@ -223,6 +231,19 @@ class Service:
             made.instance.put(watch.frequency, PROGRAM_FOLDER / watch.frequency.name)
         line = self._line(made, request.command)
         return measure(made.instance, line, request.environment, watch, request.timeout_s)
+
+    def _begin_metering(self, power: str) -> None:
+        from aferir.measuring.energy import metered
+
+        self._metering.close()
+        self._power = self._metering.enter_context(metered(_meter(power)))
+
+    def _end_metering(self) -> messages.Metered:
+        self._metering.close()
+        found, self._power = self._power, None
+        if found is None:
+            return messages.Metered()
+        return messages.Metered(samples=found.samples, warnings=found.warnings, series=found.series)
 
     def _line(self, made: Made, command: tuple[str, ...]) -> tuple[str, ...]:
         """Command with the paths of programs on this host."""

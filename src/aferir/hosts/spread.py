@@ -19,15 +19,13 @@ import msgspec
 from aferir.environments.base import Accounting
 from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError
-from aferir.hosts import addresses, enter
+from aferir.hosts import addresses, enter, totals
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
 from aferir.linux import wait
 from aferir.linux.process import Completed
-from aferir.measuring.energy import POWER
 from aferir.model.finding import Finding
 from aferir.model.host import SPREAD
 from aferir.model.plan import EnvironmentSpec
-from aferir.model.record import Warning
 from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.base import PROGRAM_FOLDER
 
@@ -107,6 +105,7 @@ class SpreadInstance:
                 f"hosts of `{spec.name}` have the same name: {', '.join(self._names)}",
                 remedy="name them apart with hostnamectl, for Open MPI knows hosts by their names",
             )
+        self._hosts = tuple(hosts)
         self._first = hosts[0]
         self._beside: list[tuple[Host, RemoteInstance]] = []
         try:
@@ -158,12 +157,13 @@ class SpreadInstance:
             asked, line=self._over_all(asked.line), environment=self._told(asked.environment)
         )
         try:
-            with self._served(asked.timeout_s):
-                return of_first(self._each[0].measure(over_all), len(self._names))
+            with totals.metered(self._hosts[1:]) as others, self._served(asked.timeout_s):
+                measured = self._each[0].measure(over_all)
         finally:
             for other in self._each[1:]:
                 with contextlib.suppress(AferirError):
                     other.pause()
+        return totals.of_all(measured, [host.spec for host in self._hosts], others)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file to all hosts."""
@@ -290,15 +290,6 @@ class SpreadInstance:
         except AferirError as error:
             return _FAILED, "", error.message
         return 0, "", ""
-
-
-def of_first(measured: Measured, hosts: int) -> Measured:
-    """The result with a warning if it has a power, which is that of the first of several hosts."""
-    if hosts < 2 or not any(sample.metric == POWER for sample in measured.observed):
-        return measured
-    said = f"power and energy are those of the first of {hosts} hosts"
-    doubt = Warning("power-of-one-host", said, "read the others by `aferir power watch` there")
-    return msgspec.structs.replace(measured, warnings=(*measured.warnings, doubt))
 
 
 def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:

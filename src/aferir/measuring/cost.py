@@ -12,6 +12,11 @@ _PREFIX = "cost_"
 _HOUR_S = 3600.0
 
 
+def is_one(sample: Sample) -> bool:
+    """Whether the sample is the cost of a run."""
+    return sample.metric.startswith(_PREFIX)
+
+
 def samples(price: Price | None, duration_s: float) -> tuple[Sample, ...]:
     """Cost of a run that lasted that long, from start to end; none without a price."""
     if price is None:
@@ -28,7 +33,7 @@ def per_unit(
     The rate is of the program's measured part, so that price over rate is used and not the cost of
     the whole run, as `energy.per_unit` does.
     """
-    paid = next((one for one in observed if one.metric.startswith(_PREFIX)), None)
+    paid = next((one for one in observed if is_one(one)), None)
     rate = next((one for one in figures if one.unit.endswith(PER_SECOND) and one.value > 0), None)
     if paid is None or rate is None or duration_s <= 0.0:
         return ()

@@ -8,6 +8,7 @@ from aferir.environments.base import Instance
 from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError, TimeoutExpired
 from aferir.linux.process import explain_exit
+from aferir.measuring import cost
 from aferir.measuring.accounting import watching
 from aferir.measuring.energy import metered
 from aferir.measuring.outcome import failure_of, refuse_exhaustion
@@ -73,6 +74,7 @@ def _measure(
         refuse_exhaustion(error, line[0])
         return Measured(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
     seen = (*compare(watch, before, after), *load.samples, *energy.samples)
+    seen += cost.samples(watch.price_per_hour, done.duration_s)
     if watched.account is not None:
         seen += account.samples(watched.account)
     series = (*load.series, *energy.series)

@@ -19,6 +19,7 @@ from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
 from aferir.linux import process
 from aferir.measuring.energy import Meter
+from aferir.model.host import Price
 from aferir.model.record import Sample, Side
 from aferir.probes import frequency, stack
 from aferir.probes.base import Probe, Snapshot, of_tenant
@@ -46,6 +47,8 @@ class Watch(msgspec.Struct, frozen=True):
     """Program that accounts for CPU time while a program runs; None: nothing does."""
     meter: Callable[[], Meter] | None = None
     """Makes a meter of the host's power for one run; None: the host has none."""
+    price_per_hour: Price | None = None
+    """Price of an hour on this host; None: runs have no cost."""
     load_period_s: float | None = None
     """Sampling period in s of the load of each core during a run; None: it is not sampled."""
 

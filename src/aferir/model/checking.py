@@ -147,7 +147,7 @@ def _word(field: Field, value: object) -> str | int:
 
 
 def _text(field: Field, value: object) -> Any:
-    value = quoted(value) if field.quoted else value
+    value = quoted(value) if field.quoted else joined(value, field.separator)
     if not isinstance(value, str):
         raise Refused(f"{shown(value)} is {kind_of(value)}, not text", f"write `{example(field)}`")
     shown_text = value.replace("\n", "").replace("\t", "") if field.lines else value
@@ -168,6 +168,13 @@ def quoted(value: object) -> object:
         value = [f"{name}={one}" for name, one in value.items()]
     if isinstance(value, list | tuple) and all(isinstance(one, str | int | float) for one in value):
         return shlex.join(map(str, value))
+    return value
+
+
+def joined(value: object, separator: str) -> object:
+    """A list of texts as one text with `separator` between them; other values are unchanged."""
+    if separator and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return separator.join(value)
     return value
 
 

@@ -65,7 +65,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     shell.
     """
     separator: str = ""
-    """Separator of the items of a list that may be written as text; empty: only as a list."""
+    """Separator of the items of a list that may be written as text, and of a text that may be
+    written as a list; empty: in one form only.
+    """
     item: Field | None = None
     """Declaration of the items of a list."""
 
@@ -148,12 +150,14 @@ def text(
     longest: int = _LONGEST,
     lines: bool = False,
     quoted: bool = False,
+    separator: str = "",
     unset: str = "",
 ) -> msgspec.Meta:
     """Declare printable text, or the value that `parse` makes of it; one line unless `lines`.
 
     `pattern` is a regular expression that editors check the text against; `parse` may be stricter.
-    If `quoted`, `["a b", "c"]` means the same as `"'a b' c"`, and a table is accepted too.
+    If `quoted`, `["a b", "c"]` means the same as `"'a b' c"`, and a table is accepted too. With a
+    `separator` a list means the same as its items with that between them.
     """
     extra = {
         "example": example,
@@ -162,6 +166,7 @@ def text(
         "longest": longest,
         "lines": lines,
         "quoted": quoted,
+        "separator": separator,
         "unset": unset,
     }
     return msgspec.Meta(description=help, extra=extra)

@@ -11,7 +11,7 @@ import msgspec
 
 from aferir.model.checking import Wrong
 from aferir.model.design import Design
-from aferir.model.host import HostSpec
+from aferir.model.host import HostSpec, Price
 from aferir.model.parameters import number, several, size, text, told, whole
 from aferir.model.record import allocation_cell
 
@@ -139,9 +139,9 @@ Tenants = Annotated[
 Host = Annotated[
     str,
     text(
-        "name of the [[host]] that it is on; of a native one several, `node1,node2`, for ranks of "
-        "Open MPI on all of them",
+        "name of the [[host]] that it is on; of a native one several, for programs that use all",
         example="node1",
+        separator=",",
         unset="where aferir runs",
     ),
 ]
@@ -267,13 +267,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     stop: StoppingRule
     time_limit_s: float
     metric: str = ""
-    """Metric by which the levels of a study are compared; empty: `duration_s`, if there is only one
-    environment and so no other comparison.
-    """
+    """Metric by which levels of a study are compared; empty: `duration_s` of a lone environment."""
     server: ServerSpec | None = None
     """If set, the cost per I/O of each program is calculated for this server."""
     power: str = ""
     """Source of this host's power, e.g. `rapl`; empty: none is read."""
+    price_per_hour: Price | None = None
+    """Price of an hour on this host; None: its results have no cost."""
     load_period_s: float | None = None
     """Sampling period in s of the load of each core during runs; None: it is not sampled."""
     hosts: tuple[HostSpec, ...] = ()

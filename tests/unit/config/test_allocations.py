@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from aferir.config.allocations import with_allocations
 from aferir.config.problems import Problems
-from aferir.model.host import KubernetesKeys, SlurmKeys
+from aferir.model.host import KubernetesKeys, Price, SlurmKeys
 
 
 def test_nodes_are_hosts_with_names_of_their_own() -> None:
     problems = Problems()
     document, hosts = with_allocations(
         {
-            "slurm": {"by": "ssh login", "options": "--time=5 --partition=a"},
-            "environment": [{"name": "n", "host": "slurm:2"}, {"name": "m"}],
+            "slurm": {
+                "by": "ssh login",
+                "options": "--time=5 --partition=a",
+                "sudo": True,
+                "power": "rapl",
+                "price_per_hour": "0.5 EUR",
+            },
+            "environment": [{"name": "n", "host": ["slurm:2"]}, {"name": "m"}],
             "factors": {"environment.host": ["slurm:1", "there"]},
         },
         problems,
@@ -27,6 +33,9 @@ def test_nodes_are_hosts_with_names_of_their_own() -> None:
     ]
     keys = SlurmKeys(by=("ssh", "login"), options=("--time=5", "--partition=a"))
     assert {one.allocated.keys for one in hosts if one.allocated} == {keys}
+    assert {(one.sudo, one.power, one.price_per_hour) for one in hosts} == {
+        (True, "rapl", Price(0.5, "EUR"))
+    }
 
 
 def test_pods_have_their_own_section_and_other_names_stay() -> None:

@@ -124,6 +124,10 @@ def test_a_native_environment_may_be_over_several_hosts() -> None:
     plan = plan_of(both, node1=LARGE, node2=LARGE)
     assert plan.environments[1].machines() == 2
     assert [host.name for host in plan.hosts] == ["node1", "node2"]
+    listed = plan_of(both.replace('"node1,node2"', '["node1", "node2"]'), node1=LARGE, node2=LARGE)
+    assert listed == plan
+    with pytest.raises(UsageError, match="names a host twice"):
+        plan_of(both.replace("node1,node2", "node1,node1"), node1=LARGE, node2=LARGE)
     with pytest.raises(UsageError, match="32"):
         plan_of(both, node1=LARGE, node2=SMALL)
     with pytest.raises(UsageError, match="native"):

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aferir.environments.measured import Measured
-from aferir.hosts.spread import of_first
 from aferir.measuring import energy
-from aferir.model.record import Sample, Warning
+from aferir.model.record import Warning
 from aferir.model.stamps import Stamp
 from aferir.power import calibrate, model
 from aferir.power.apcupsd import Apcupsd
@@ -73,13 +71,6 @@ def test_the_samples_of_a_run_have_the_error_of_the_meter_and_its_assumptions() 
     )
     assert len(energy.samples(exact)) == 2
     assert energy.warnings(exact) == energy.warnings(None) == ()
-
-
-def test_a_power_over_several_hosts_says_that_it_is_of_one() -> None:
-    measured = Measured(observed=(Sample("power_w", 9.0, "W", "host"),))
-    assert [one.code for one in of_first(measured, 2).warnings] == ["power-of-one-host"]
-    assert of_first(measured, 1) == measured
-    assert of_first(Measured(), 2) == Measured()
 
 
 def test_work_that_is_shorter_than_an_update_of_the_meter_is_told() -> None:
