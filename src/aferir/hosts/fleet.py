@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,6 @@ from aferir.model.record import Record
 from aferir.statistics import peers
 from aferir.statistics.peers import Standing
 
-_KIND = ("cpu_model", "cpus")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORDS = (*_NUMBERS, "eleven", "twelve")
 
@@ -29,12 +27,6 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Standings of the hosts, the fastest or the one with the smallest value first."""
     note: str = ""
     """Reason why no host can be reported; else empty."""
-
-
-def kind_of(facts: Mapping[str, Any]) -> str:
-    """Properties that hosts must share to be compared, in words."""
-    machine = facts.get("machine", {})
-    return ", ".join(str(machine[key]) for key in _KIND if machine.get(key))
 
 
 def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, dict[int, float]]:

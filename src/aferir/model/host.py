@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from aferir.model.cloud import Wanted
@@ -10,6 +13,13 @@ ADDRESS = "{address}"
 """Word of `reach` that stands for the address of a cloud's instance."""
 SPREAD = "native"
 """Kind of environment that may span several hosts."""
+
+
+def kind_of(facts: Mapping[str, Any]) -> str:
+    """Properties that hosts must share to be compared, in words; empty where they are unknown."""
+    machine = facts.get("machine", {})
+    model, cpus = machine.get("cpu_model"), machine.get("cpus")
+    return ", ".join([*([str(model)] if model else []), *([f"{cpus} CPUs"] if cpus else [])])
 
 
 class SlurmKeys(msgspec.Struct, frozen=True, kw_only=True, tag="slurm"):

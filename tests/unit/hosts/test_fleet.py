@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aferir.hosts import fleet
+from aferir.model.host import kind_of
 
 VALUES = {
     f"node{k}": {turn: 1.0 + 0.001 * ((3 * k + turn) % 5) for turn in range(6)} for k in range(6)
@@ -39,4 +40,4 @@ def test_rounds_in_which_one_host_failed_do_not_count() -> None:
 
 def test_a_kind_is_a_processor_and_how_many() -> None:
     facts = {"machine": {"cpu_model": "Xeon", "cpus": 8, "kernel": "6.1", "memory_bytes": 5}}
-    assert fleet.kind_of(facts) == "Xeon, 8"
+    assert kind_of(facts) == "Xeon, 8 CPUs"

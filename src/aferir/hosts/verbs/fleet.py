@@ -54,6 +54,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.config import quick
     from aferir.config.document import write_toml
     from aferir.hosts import fleet
+    from aferir.model.host import kind_of
 
     tables = host_tables(options.hosts)
     names = [str(table["name"]) for table in tables]
@@ -85,7 +86,7 @@ def execute(options: argparse.Namespace) -> int:
             others=others,
         )
     values = fleet.values_of(run.plan, run.records, options.metric)
-    described = {name: fleet.kind_of(facts) for name, facts in others.facts().items()}
+    described = {name: kind_of(facts) for name, facts in others.facts().items()}
     found = fleet.groups(values, described)
     silent = [name for name in names if name not in values]
     said = [*fleet.sentences(found, options.metric), *(f"{n} gave no figure" for n in silent)]
