@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from aferir.errors import AferirError, MissingError
+from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import messages, reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
@@ -192,15 +192,27 @@ def test_programs_run_where_nothing_in_tmp_does(farm: Lab, odd: Odd) -> None:
 
 
 def test_a_host_that_allows_one_session_and_talks_a_lot(farm: Lab, odd: Odd) -> None:
-    """Two lines at once, as two commands of a user have them over one connection of ssh."""
-    greeting = "echo Welcome; echo motd >&2; printf '\\377\\000'"
+    """Two lines at once, as two commands of a user have them over one connection of ssh.
+
+    What its profile leaves running would keep ssh waiting for longer than this test may take.
+    """
+    greeting = "echo Welcome; echo motd >&2; printf '\\377\\000'; sleep 86397 &"
     odd(
         f'printf "%s" "{greeting}" > /root/.bashrc; echo Banner > /etc/banner',
         "MaxSessions 1\nBanner /etc/banner",
     )
     lines = [Line(farm.spec("b")) for _ in range(2)]
-    for line in lines:
-        line.close()
+    assert [line.close() for line in lines] == [True, True]
+
+
+def test_a_line_that_ends_leaves_the_connection_to_the_line_that_shares_it(farm: Lab) -> None:
+    """The first ssh carries the sessions of both, and stays until the last one ends."""
+    first, second = (Line(farm.spec("a")) for _ in range(2))
+    try:
+        assert first.close()
+        assert second.ask(messages.Identify(), messages.Identity).name == "a"
+    finally:
+        assert second.close()
 
 
 def test_without_root_what_needs_it_is_refused_by_name(farm: Lab, odd: Odd) -> None:
@@ -288,3 +300,30 @@ def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab, mpi:
         for host in hosts:
             host.lose()
     eventually(lambda: not any(real_hosts.left(farm.machines[name]) for name in "ab"))
+
+
+def test_links_are_aggregated_at_both_ends_or_at_neither(farm: Lab, tmp_path: Path) -> None:
+    places = [farm.machines[name].place.name for name in "ab"]
+    for k in (0, 1):
+        one, other = (("netns", place) for place in places)
+        pair = ["ip", "link", "add", f"l{k}", *one, "type", "veth", "peer", "name", f"l{k}", *other]
+        process.run(pair)
+        for number, place in enumerate(places, start=1):
+            address = f"10.9.{k}.{number}/24"
+            process.run(["ip", "-n", place, "address", "add", address, "dev", f"l{k}"])
+            process.run(["ip", "-n", place, "link", "set", f"l{k}", "up"])
+    file = tmp_path / "hosts.toml"
+    hosts = [f"[[host]]\nname = '{n}'\nreach = \"{farm.reach(n)}\"\n" for n in "ab"]
+    file.write_text("".join(hosts), encoding="utf-8")
+
+    def aggregate(*words: str) -> tuple[int, list[int]]:
+        """Exit code, and the number of MPTCP endpoints at each end."""
+        child = aferir("hosts", "aggregate", file, *words, "--name", "both")
+        child.communicate()
+        show = (["ip", "-n", place, "mptcp", "endpoint", "show"] for place in places)
+        return child.returncode, [len(process.run(one).stdout.splitlines()) for one in show]
+
+    method = ("--method", "mptcp")
+    assert aggregate("a=l0,l1", "b=l0,none", *method) == (ProgramError.exit_code, [0, 0])
+    assert aggregate("a=l0,l1", "b=l0,l1", *method) == (0, [2, 2])
+    assert aggregate("a=l0,l1", "b=l0,l1", "--undo") == (0, [0, 0])

@@ -16,11 +16,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Wait for the confirmation; exit code 1 if something could not be undone."""
+    import contextlib
     import os
     import signal
 
     from aferir.aggregation import guard
+    from aferir.linux import cgroup
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal may close; the guard stays
     os.chdir("/")
+    for root in cgroup.layout().roots():  # a group may be removed together with its members
+        with contextlib.suppress(OSError):
+            (root / "cgroup.procs").write_text("0", encoding="ascii")
     return 1 if guard.guard(options.name, options.seconds) else 0

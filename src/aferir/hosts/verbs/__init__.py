@@ -1,4 +1,4 @@
-"""Describe the other hosts of an experiment, or clean up on them.
+"""Describe the other hosts of an experiment, aggregate links between them, or clean up there.
 
 Hosts are the [[host]] tables of an experiment file, or of a file with nothing else in it.
 """
@@ -9,12 +9,12 @@ import argparse
 from types import ModuleType
 
 from aferir.cli.verbs import add_verbs
-from aferir.hosts.verbs import check, clean
+from aferir.hosts.verbs import aggregate, check, clean
 
 NAME = "hosts"
-HELP = "other hosts: a doctor of all of them side by side, and cleaning"
+HELP = "other hosts: a doctor of all side by side, links between them, and cleaning"
 
-SUBVERBS: tuple[ModuleType, ...] = (check, clean)
+SUBVERBS: tuple[ModuleType, ...] = (aggregate, check, clean)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
