@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --check: for another machine, and hosts like it, e.g. 16,32GiB",
     )
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="only these cells, which differ in their environment alone, e.g. CG/threads=2",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="groups on the workers of this scheduler of Dask, one at a time on each host",
+    )
     add_hosts(parser)
     add_runs(parser)
     parser.set_defaults(keeps_results=True)
@@ -58,7 +70,8 @@ def execute(options: argparse.Namespace) -> int:
 
     def planned(limits: HostLimits) -> Plan:
         source = str(options.experiment)
-        return config.parse(experiment, limits, programs, registry.kinds(), source=source)
+        plan = config.parse(experiment, limits, programs, registry.kinds(), source=source)
+        return only(plan, options.group) if options.group else plan
 
     plan = planned(limits)
     if options.machine is not None:
@@ -72,6 +85,8 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir.cli.running import carry_out, reached
 
+    if options.dask is not None:
+        return report_run(_on_dask(plan, experiment, options), json=options.json)
     with reached(plan.hosts) as others:
         if others is not None:
             plan = planned(others.limits(limits))
@@ -102,6 +117,44 @@ def _other_machine(options: argparse.Namespace) -> HostLimits:
             remedy="e.g. --machine 16,32GiB",
         )
     return limits
+
+
+def only(plan: Plan, groups: Sequence[str]) -> Plan:
+    """The plan with those groups of cells alone. Errors: UsageError where it lacks one."""
+    import msgspec
+
+    from aferir.errors import UsageError
+    from aferir.model.words import choose
+
+    known = list(dict.fromkeys(cell.group for cell in plan.cells))
+    if missing := next((group for group in groups if group not in known), None):
+        raise UsageError(
+            f"--group {missing}: there is no such group of cells", remedy=choose(missing, known)
+        )
+    cells = tuple(cell for cell in plan.cells if cell.group in groups)
+    used = {cell.environment for cell in cells}
+    specs = tuple(spec for spec in plan.environments if spec.name in used)
+    return msgspec.structs.replace(plan, cells=cells, environments=specs)
+
+
+def _on_dask(plan: Plan, experiment: bytes, options: argparse.Namespace) -> Run:
+    """Run the plan on a Dask cluster. Errors: UsageError where it needs other hosts of a file."""
+    from aferir.cli.on_dask import carry_out
+    from aferir.errors import UsageError
+
+    if plan.hosts:
+        raise UsageError(
+            "--dask: its workers are the hosts, and the file names others",
+            remedy="leave out `host`, or --dask",
+        )
+    return carry_out(
+        plan,
+        experiment,
+        options.runs,
+        address=options.dask,
+        fresh=options.new,
+        note=lambda said: print(f"aferir: {said}", file=sys.stderr),
+    )
 
 
 def report_run(
