@@ -1,4 +1,4 @@
-"""Measure how long many hosts take, their cost to the controller, and whether it is linear."""
+"""Measure many hosts: how long a check takes, their cost to the controller, and the sick one."""
 
 from __future__ import annotations
 
@@ -21,25 +21,37 @@ from aferir.linux import namespace, process
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.host import HostSpec
 from aferir.selftest.options import BenchOptions, Note
+from aferir.statistics.blocks import over_hosts
 from aferir.statistics.peers import standings
+from aferir.statistics.ratio import paired_ratio
 from benchmarks.hosts.kills import kills
+from benchmarks.hosts.line import line
+from benchmarks.hosts.planted import planted
 from benchmarks.hosts.simulated import agents
 from benchmarks.parts import run_parts
 
-HELP = "hosts: 100 checked, 1,000 simulated agents, who differs of a fleet, 20 random kills"
+HELP = "hosts: the cost of a line, 100 checked, 1,000 simulated, the slow one of eight, 20 kills"
 PEERS = ()
 SELECTABLE = True
 
 _CHECKED, _QUICK_CHECKED = 100, 10
 _CHECK_S = 30.0
-_FLEETS = (125, 250, 500, 1000)
+_FLEETS = (10, 100, 1000)
 _LINEAR = 1.3
-"""A fleet four times as large may take four times this factor in time and in memory."""
+"""A fleet ten times as large may take ten times this factor in time and in memory."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Run every part by itself."""
-    parts = {"checked": _checked, "simulated": _simulated, "fleet": _fleet, "kills": kills}
+    parts = {
+        "line": line,
+        "checked": _checked,
+        "simulated": _simulated,
+        "fleet": _fleet,
+        "over_hosts": _over_hosts,
+        "planted": planted,
+        "kills": kills,
+    }
     return run_parts("hosts", parts, options, note)
 
 
@@ -99,9 +111,9 @@ def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
         several = [_in_a_process(_drive, count) for _ in range(3)]
         reached_s, memory, asked_s = (min(one[k] for one in several) for k in range(3))
         found.append((count, reached_s, memory, asked_s))
-    few, many = found[0], found[-1]
-    grown = many[0] / few[0]
     figures = []
+    few, many = found[-2:]
+    grown = many[0] / few[0]
     for column, (name, unit) in enumerate(
         (("reached", "s"), ("memory", "MiB"), ("asked", "s")), start=1
     ):
@@ -198,6 +210,42 @@ def _fleet(options: BenchOptions, note: Note) -> list[Figure]:
             )
         )
     return figures
+
+
+def _over_hosts(options: BenchOptions, note: Note) -> list[Figure]:
+    """Count how often the interval of a ratio over hosts holds the one of all hosts of the kind."""
+    trials = 200 if options.quick else 1000
+    rng = np.random.default_rng(options.seed)
+    figures = []
+    for place, hosts in enumerate((2, 4, 16)):
+        note(f"ratios over {hosts} hosts", place / 3)
+        share = sum(_holds(rng, hosts) for _ in range(trials)) / trials
+        error = 1.96 * float(np.sqrt(max(share * (1 - share), 1 / trials) / trials))
+        figures.append(
+            Figure(
+                name=f"over_hosts.coverage_of_{hosts}",
+                value=share,
+                unit="",
+                n=trials,
+                interval=(max(0.0, share - error), min(1.0, share + error)),
+                target="0.95 within the interval, or more",
+                holds=share + error >= 0.95,
+                note="ratio of 1.02, hosts scatter by 1 %, heavy-tailed noise of 2 %, 20 rounds",
+            )
+        )
+    return figures
+
+
+def _holds(rng: np.random.Generator, hosts: int) -> bool:
+    """Whether the interval over so many hosts contains the ratio of their kind."""
+    ratios = []
+    for effect in rng.normal(np.log(1.02), 0.01, hosts):
+        rounds = rng.normal(0.0, 0.1, 20)
+        noise = 0.02 / np.sqrt(2.0) * rng.standard_t(4, (2, 20))
+        ratios.append(paired_ratio(np.exp(rounds + effect + noise[0]), np.exp(rounds + noise[1])))
+    logs = [float(np.log(one.estimate)) for one in ratios if one.estimate is not None]
+    found = over_hosts(logs, [one.log_error for one in ratios]).interval
+    return found is not None and found.contains(1.02)
 
 
 def _named(rng: np.random.Generator, hosts: int, effect: float) -> bool:

@@ -82,7 +82,7 @@ def kills(options: BenchOptions, note: Note) -> list[Figure]:
     wrong: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="aferir-bench-kills-") as name:
         folder = Path(name)
-        with _own_state(folder / "own"), real_hosts.lab(folder, ["a", "b"]) as lab:
+        with own_state(folder / "own"), real_hosts.lab(folder, ["a", "b"]) as lab:
             for machine in lab.machines.values():
                 machine.boot()
             real_hosts.wait_for(lab, "a", "b")
@@ -174,7 +174,8 @@ def _written(lab: Lab, folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _own_state(folder: Path) -> Iterator[None]:
+def own_state(folder: Path) -> Iterator[None]:
+    """Have journals of this process in that folder within the block."""
     before = os.environ.get("AFERIR_STATE")
     os.environ["AFERIR_STATE"] = str(folder)
     try:
