@@ -28,10 +28,12 @@ def read_experiment(path: Path) -> None:
     """Read a block as an experiment; what its tables do not say is added to complete the file."""
     document: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     known = {str(host["name"]) for host in document.get("host", ())}
+    written = [one.get("host", "") for one in document.get("environment", ())]
+    written += document.get("factors", {}).get("environment.host", ())
     used = {
         name
-        for one in document.get("environment", ())
-        for name in str(one.get("host", "")).split(",")
+        for one in written
+        for name in (one if isinstance(one, list) else str(one).split(","))
         if name and ":" not in name  # hosts of a batch system are not declared
     }
     added = [{"name": name, "reach": f"ssh {name}"} for name in sorted(used - known)]

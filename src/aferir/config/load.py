@@ -115,8 +115,7 @@ def plan_of(
     """Validate a document and return its Plan. Errors: UsageError with all errors."""
     problems = Problems()
     _refuse_unknown(document, problems)
-    document, hosts = with_allocations(document, problems)
-    host = _with_others(host, hosts)
+    document, hosts, host = _with_hosts(document, host, problems)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
@@ -167,10 +166,13 @@ def plan_of(
     )
 
 
-def _with_others(here: HostLimits, hosts: Sequence[HostSpec]) -> HostLimits:
-    """Resources of this host and of the others, as far as the file permits their use."""
+def _with_hosts(
+    document: Mapping[str, object], here: HostLimits, problems: Problems
+) -> tuple[dict[str, object], tuple[HostSpec, ...], HostLimits]:
+    """The document with its hosts by name, all hosts, and the resources that it permits to use."""
+    found, hosts = with_allocations(document, problems)
     others = {one.name: capped(here.at(one.name), one) for one in hosts}
-    return msgspec.structs.replace(here, others=others)
+    return found, hosts, msgspec.structs.replace(here, others=others)
 
 
 def _used(hosts: Sequence[HostSpec], specs: Sequence[EnvironmentSpec]) -> tuple[HostSpec, ...]:
