@@ -108,7 +108,7 @@ def test_every_viewer_of_a_movie_is_in_the_books(state: Path) -> None:
     outcomes = [values[name] for name in ("served", "blocked", "abandoned", "failed")]
     assert values["requests"] == sum(outcomes) == 20
     assert values["allocations"] >= 4
-    assert max(figures["series"][2]["values"]) > 0
+    assert max(figures["series"][3]["values"]) > 0
     assert left(state) == []
 
 

@@ -137,8 +137,8 @@ def _described(program: Program[Any]) -> str:
 
 
 def _row(field: Field) -> str:
-    cells = (f"`{field.key}`", _allowed(field), _default(field), _escaped(field.help))
-    return f"| {' | '.join(cells)} |"
+    cells = (f"`{field.key}`", _allowed(field), _default(field), field.help)
+    return f"| {' | '.join(map(_escaped, cells))} |"
 
 
 def _allowed(field: Field) -> str:
@@ -154,7 +154,7 @@ def _allowed(field: Field) -> str:
         return f"text, e.g. `{_literal(field.example)}`{several}"
     kind = field.spelling or ("whole number" if field.form == "whole" else "number")
     unit = field.unit if not field.spelling else ""
-    return _escaped(" ".join(filter(None, (kind, bounds(field), unit))))
+    return " ".join(filter(None, (kind, bounds(field), unit)))
 
 
 def _default(field: Field) -> str:
@@ -162,7 +162,7 @@ def _default(field: Field) -> str:
         return "needed"
     text = default_text(field)
     if field.default in (None, ()) or (field.default == "" and field.unset):
-        return _escaped(field.unset or text)
+        return field.unset or text
     if field.form == "list" and not field.separator:
         return f"`[{text}]`"
     quoted = field.form in ("word", "text", "list") and not isinstance(field.default, int)
@@ -175,4 +175,5 @@ def _literal(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Text for a field of a table, where a bar ends the field even within code (GFM, 4.10)."""
     return text.replace("|", "\\|")

@@ -135,8 +135,7 @@ def _figures(
             *_of_places(seen),
         ),
         series=(
-            _over_time("clients", "1", trace.times_s, trace.clients),
-            _over_time("instances", "1", trace.times_s, trace.nodes),
+            *_demand_and_supply(trace, show.policy.clients_per_node),
             _over_time(
                 "bandwidth_bps",
                 "B/s",
@@ -157,7 +156,7 @@ def _of_clients(show: Show, books: Books, watched: Watched) -> tuple[Sample, ...
         Sample("duration_s", watched.duration_s, "s"),
         Sample("requests", float(books.received), "1"),
         Sample("affected_percent", 100 * watched.clients_with_violations / received, "%"),
-        Sample("blocked_percent", 100 * books.blocked / received, "%"),
+        Sample("blocked_percent", 100 * books.blocked / received, "%", better="lower"),
         Sample("aggregate_bps", watched.received_bytes / max(1, streaming), "B/s"),
         Sample("served", float(books.served), "1"),
         Sample("abandoned", float(books.abandoned), "1"),
@@ -206,6 +205,22 @@ def _of_places(seen: Seen) -> tuple[Sample, ...]:
     return (
         Sample("viewers_hosts", float(len({part.host for part in seen.parts})), "1"),
         Sample("start_uncertainty_s", max(part.uncertainty_s for part in seen.parts), "s"),
+    )
+
+
+def _demand_and_supply(trace: Trace, clients_per_node: int) -> tuple[Series, ...]:
+    """Clients, the clients that the instances have room for, and the instances, over time.
+
+    The first two are one picture, as Dutra 2015 draws the best and the worst run (Figures 5.13 to
+    5.23): where the room is below the clients, some of them wait.
+    """
+    room = [clients_per_node * nodes for nodes in trace.nodes]
+    wanted = _over_time("clients", "1", trace.times_s, trace.clients)
+    offered = _over_time("clients", "1", trace.times_s, room)
+    return (
+        msgspec.structs.replace(wanted, label="served or waiting"),
+        msgspec.structs.replace(offered, label="room of the instances"),
+        _over_time("instances", "1", trace.times_s, trace.nodes),
     )
 
 

@@ -98,7 +98,7 @@ def analyse(
         environments=tuple(kinds),
         groups=tuple(dict.fromkeys(cell.group for cell in plan.cells)),
         cells=cells,
-        curves=curve_families(cells, counted, _growing(plan)),
+        curves=curve_families(cells, counted, _growing(plan), plan.metric),
         io=study(plan, counted),
         rooflines=rooflines(cells),
         allocations=_allocations(counted, kinds, emulated, rule),

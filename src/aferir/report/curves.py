@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from aferir.model.plan import Parameter, environment_family
-from aferir.model.record import Record, Series
+from aferir.model.record import Record
 from aferir.report.model import CellResult, Curve, CurveFamily, CurvePoint
-from aferir.statistics.intervals import median_interval
+from aferir.report.series_curves import curves_of_series
 
 FEWEST_LEVELS = 3
 """Smallest number of levels of a factor for a curve; with fewer, the tables suffice."""
@@ -21,148 +19,24 @@ _NOT_ITS_OWN = ("colocation",)
 """Programs whose duration does not depend on those factors: the threads are the batch program's."""
 ENVIRONMENT = "environment."
 
-_Kind = Literal["curve", "scatter", "frontier"]
 _OF_SPEED = ("speed_up", "efficiency")
-
-_Key = tuple[str, str, str, str, str, _Kind]
 
 
 def curve_families(
-    cells: Sequence[CellResult], records: Sequence[Record], growing: Collection[str] = ()
+    cells: Sequence[CellResult],
+    records: Sequence[Record],
+    growing: Collection[str] = (),
+    metric: str = "",
 ) -> tuple[CurveFamily, ...]:
     """All curves of a run in the order of the plan, those along factors first.
 
+    `metric` is the one that the experiment is judged by; empty: none.
     `growing` are workloads whose problem grows with the factor (weak scaling), which have no
     speed-up and no efficiency. Curves along factors are few, and are what the factors were varied
     for; each cell has its own series.
     """
-    families = (*_of_factors(cells), *_of_series(cells, records))
+    families = (*_of_factors(cells), *curves_of_series(cells, records, metric))
     return tuple(f for f in families if f.metric not in _OF_SPEED or f.title not in growing)
-
-
-class _Arm(msgspec.Struct, frozen=True):
-    """Series of one curve: those of all repetitions of one cell that have the same label."""
-
-    cell: CellResult
-    label: str
-    series: list[Series]
-    pooled: bool
-
-
-def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[CurveFamily]:
-    by_cell: dict[str, list[Series]] = {}
-    for record in sorted(records, key=lambda r: r.repetition):
-        if record.failure is None:
-            by_cell.setdefault(record.cell, []).extend(record.series)
-    found: dict[_Key, dict[tuple[str, str], _Arm]] = {}
-    for cell in cells:
-        arms: dict[tuple[_Key, str], list[Series]] = {}
-        for series in by_cell.get(cell.cell, []):
-            title = _title(cell, series.along)
-            key = (
-                *(title, series.metric, series.unit, series.along, series.along_unit),
-                series.kind,
-            )
-            arms.setdefault((key, series.label), []).append(series)
-        for (key, label), repeated in arms.items():
-            pooled = len({series.at for series in repeated}) == 1
-            family = found.setdefault(key, {})
-            place = (cell.environment, label)
-            earlier = family.get(place, _Arm(cell, label, [], pooled=True))
-            family[place] = _Arm(
-                earlier.cell, label, earlier.series + repeated, pooled=earlier.pooled and pooled
-            )
-    return [_family(key, list(arms.values())) for key, arms in found.items()]
-
-
-def _title(cell: CellResult, along: str) -> str:
-    """Title of the cell's group, without the factor that a series runs along.
-
-    A series along a factor covers all levels of it.
-    """
-    if along not in cell.factors:
-        return cell.group
-    return "/".join(part for part in cell.group.split("/") if not part.startswith(f"{along}="))
-
-
-def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    title, metric, unit, along, along_unit, kind = key
-    if kind != "curve":
-        return _scatter(key, arms)
-    pooled = all(arm.pooled for arm in arms)
-    shown = [(arm, arm.series if pooled else arm.series[:1]) for arm in arms]
-    return CurveFamily(
-        title=title,
-        metric=metric,
-        unit=unit,
-        along=along,
-        along_unit=along_unit,
-        categories=any(isinstance(place, str) for _, r in shown for s in r for place in s.at),
-        pooled=pooled,
-        curves=tuple(
-            Curve(
-                environment=arm.cell.environment,
-                emulated=arm.cell.emulated,
-                label=arm.label,
-                points=_points((place, v) for s in r for place, v in zip(s.at, s.values)),  # noqa: B905 - Series has them of one length
-            )
-            for arm, r in shown
-        ),
-        moments={name: at for _, r in shown for s in r for name, at in s.moments.items()},
-    )
-
-
-def _scatter(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    """Each arm is one point: the medians of all its places and values."""
-    title, metric, unit, along, along_unit, kind = key
-    return CurveFamily(
-        title=title,
-        metric=metric,
-        unit=unit,
-        along=along,
-        along_unit=along_unit,
-        categories=False,
-        pooled=True,
-        kind=kind,
-        curves=tuple(
-            Curve(
-                environment=arm.cell.environment,
-                emulated=arm.cell.emulated,
-                label=arm.label,
-                points=(_measured_point(arm.series),),
-            )
-            for arm in arms
-        ),
-    )
-
-
-def _measured_point(series: Sequence[Series]) -> CurvePoint:
-    places = [float(place) for one in series for place in one.at]
-    first, middle, third = (float(q) for q in np.quantile(places, [0.25, 0.5, 0.75]))
-    point = _point(middle, [value for one in series for value in one.values])
-    return msgspec.structs.replace(point, at_25=first, at_75=third)
-
-
-def _points(pairs: Iterable[tuple[float | str, float]]) -> tuple[CurvePoint, ...]:
-    at: dict[float | str, list[float]] = {}
-    for place, value in pairs:
-        at.setdefault(place, []).append(value)
-    places = list(at)
-    if not any(isinstance(place, str) for place in places):
-        places.sort()
-    return tuple(_point(place, at[place]) for place in places)
-
-
-def _point(place: float | str, values: list[float]) -> CurvePoint:
-    first, middle, third = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-    return CurvePoint(
-        at=place,
-        n=len(values),
-        median=middle,
-        quantile_25=first,
-        quantile_75=third,
-        interval=median_interval(values),
-    )
 
 
 class _Along(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from aferir.model.plan import EnvironmentKind, Parameter, ServerSpec
-from aferir.model.record import Failure, Side, Warning
+from aferir.model.record import Failure, Sample, Side, Warning
 from aferir.report.causes import Explanation
 from aferir.statistics.intervals import Interval
 from aferir.statistics.io_cost import Uncertain
@@ -163,6 +163,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """Arm within one environment; empty where there is only one."""
     points: tuple[CurvePoint, ...]
     """Points sorted by place where places are numbers, else in the order of first appearance."""
+    judged: Sample | None = None
+    """Sample by which the repetition drawn is the best or the worst one; None: it is neither."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,12 +179,16 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     categories: bool
     """True if places are words."""
     pooled: bool
-    """False if repetitions have different places; then only the first repetition is drawn."""
+    """False if repetitions have different places; then one of them is drawn alone."""
     curves: tuple[Curve, ...]
     kind: Literal["curve", "scatter", "frontier"] = "curve"
     """Kind of picture, as in `Series`."""
     moments: dict[str, float] = {}
     """Events by name, as in `Series`."""
+    shown: Literal["first", "best", "worst"] = "first"
+    """Repetition that is drawn where they are not pooled: the first, or the best or worst one by the
+    experiment's metric.
+    """
 
 
 class IoCell(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ from aferir.elastic import measured
 from aferir.elastic.allocation import doubts
 from aferir.elastic.capacity import Trial, pace, search
 from aferir.elastic.front import Settings
-from aferir.elastic.movie import Show, _over_time, intended
+from aferir.elastic.metrics import Trace
+from aferir.elastic.movie import Show, _demand_and_supply, _over_time, intended
 from aferir.elastic.program import ALLOCATION, MOVIE
 from aferir.elastic.simulate import Load
 from aferir.elastic.video import Video
@@ -103,6 +104,14 @@ def test_a_curve_over_time_begins_at_0_and_holds_each_state_until_the_next() -> 
     assert [held[at] for at in (0.0, 0.2, 0.3, 0.4, 0.9, 1.0)] == [0, 0, 1, 2, 2, 0]
     long = _over_time("clients", "1", tuple(float(k) for k in range(9000)), tuple(range(9000)))
     assert len(long.at) <= 501
+
+
+def test_clients_and_the_room_for_them_are_one_picture() -> None:
+    trace = Trace(times_s=(0.0, 1.0, 2.0), clients=(3, 7, 0), nodes=(1, 2, 0))
+    clients, room, instances = _demand_and_supply(trace, 5)
+    assert (clients.metric, clients.at) == (room.metric, room.at)
+    assert (max(clients.values), max(room.values), max(instances.values)) == (7, 10, 2)
+    assert (room.label, instances.label) == ("room of the instances", "")
 
 
 def test_what_the_first_steps_found_configures_the_third(

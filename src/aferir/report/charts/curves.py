@@ -19,7 +19,7 @@ from aferir.report.charts.plane import (
 )
 from aferir.report.charts.rows import Line, Panel, Point, Row, rows_chart
 from aferir.report.charts.scales import Axis, fitting, unit_ticks
-from aferir.report.formatting import labelled, metric_name, quantity
+from aferir.report.formatting import labelled, listing, metric_name, quantity
 from aferir.report.marks import MARKS
 from aferir.report.marks import places as marks_of
 from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
@@ -44,8 +44,18 @@ def _chart(family: CurveFamily) -> Callable[[Evaluation, CurveFamily, str], str]
 
 
 def _title(family: CurveFamily) -> str:
-    alone = "" if family.pooled else ", first repetition"
-    return f"{family.title}: {metric_name(family.metric)} by {_along(family)}{alone}"
+    return f"{family.title}: {metric_name(family.metric)} by {_along(family)}{_which(family)}"
+
+
+def _which(family: CurveFamily) -> str:
+    """Repetition that is drawn alone, with the figure by which it is the best or the worst one."""
+    if family.pooled:
+        return ""
+    judged = [curve.judged for curve in family.curves if curve.judged is not None]
+    if not judged:
+        return ", first repetition"
+    figures = listing(list(dict.fromkeys(quantity(one.value, one.unit) for one in judged)))
+    return f", {family.shown} repetition ({metric_name(judged[0].metric)} {figures})"
 
 
 def _along(family: CurveFamily) -> str:

@@ -1,0 +1,41 @@
+"""Best and worst repetition of a cell, by the metric that its experiment is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from aferir.model.record import Record, Sample, Series
+
+Extreme = Literal["best", "worst"]
+
+
+class Repeated(msgspec.Struct, frozen=True):
+    """A series of one repetition."""
+
+    series: Series
+    judged: Sample | None
+    """Sample of the experiment's metric in that repetition; None where the experiment names no
+    metric, or the program declares no better direction for it.
+    """
+
+
+def judged(record: Record, metric: str) -> Sample | None:
+    """Sample by which a repetition is better or worse than another one of its cell."""
+    for sample in record.samples:
+        if sample.metric == metric and sample.better:
+            return sample
+    return None
+
+
+def extremes(repeated: Sequence[Repeated]) -> dict[Extreme, Repeated] | None:
+    """Best and worst of the repetitions, of equal ones the first; None if one cannot be judged."""
+    known = [(one.judged, one) for one in repeated if one.judged is not None]
+    if not known or len(known) < len(repeated):
+        return None
+    lower = known[0][0].better == "lower"
+    least = min(known, key=lambda pair: pair[0].value)[1]
+    most = max(known, key=lambda pair: pair[0].value)[1]
+    return {"best": least, "worst": most} if lower else {"best": most, "worst": least}
