@@ -143,7 +143,7 @@ class Sender {
             const std::string reason = std::strerror(errno);
             connections_.close(number);
             if (!ask_elsewhere(wanted, made.address)) {
-                tally_.failed(wanted, reason);
+                failed(wanted, reason);
             }
             return;
         }
@@ -222,6 +222,15 @@ class Sender {
         }
     }
 
+    /// The user of a closed loop asks again from the last byte on, however late we were to read it;
+    /// where its request failed after a sweep, or a server that refuses all is asked without a pause.
+    void ended(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
+        tally_.ended(wanted, latency, status, failure);
+        source_.ended(failure.empty() ? wanted.intended + latency : now() + kSweep);
+    }
+
+    void failed(const Wanted& wanted, std::string_view failure) { ended(wanted, 0, 0, failure); }
+
     void answered(std::uint32_t number) {
         const Connection& it = connections_[number];
         const int status = it.answer.status();
@@ -229,8 +238,8 @@ class Sender {
             return;
         }
         const bool good = status >= 200 && status < 400;
-        tally_.ended(it.wanted, it.last - began_ - it.wanted.intended, status,
-                     good ? "" : "status " + std::to_string(status));
+        ended(it.wanted, it.last - began_ - it.wanted.intended, status,
+              good ? "" : "status " + std::to_string(status));
         release(number, it.answer.keeps() && !it.ended);
     }
 
@@ -250,7 +259,7 @@ class Sender {
         wanted.again = false;
         release(number, it.answer.keeps() && !it.ended);
         if (count > kMostHops) {
-            tally_.failed(wanted, "redirected more than " + std::to_string(kMostHops) + " times");
+            failed(wanted, "redirected more than " + std::to_string(kMostHops) + " times");
         } else {
             ask(wanted);
         }
@@ -300,7 +309,7 @@ class Sender {
             wanted.again = true;
             ask(wanted);
         } else if (!nobody || !ask_elsewhere(wanted, address)) {
-            tally_.failed(wanted, "the connection was refused, reset or spoke another protocol");
+            failed(wanted, "the connection was refused, reset or spoke another protocol");
         }
     }
 
@@ -334,7 +343,7 @@ class Sender {
         const Nanoseconds moment = now();
         sweep_ = moment + kSweep;
         while (!waiting_.empty() && moment - waiting_.front().intended >= plan_->patience) {
-            tally_.failed(waiting_.front(), no_answer_);
+            failed(waiting_.front(), no_answer_);
             waiting_.pop_front();
         }
         for (std::uint32_t number = 0; number < connections_.size(); ++number) {
@@ -345,7 +354,7 @@ class Sender {
                     leave(it.address);  // where packets are thrown away nobody refuses
                 }
                 release(number, false);
-                tally_.failed(wanted, no_answer_);
+                failed(wanted, no_answer_);
             }
         }
     }

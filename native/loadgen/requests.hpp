@@ -28,7 +28,8 @@ struct Step {
     double rate = 0.0;
 };
 
-/// An open loop: requests come at exponential distances whatever became of those before.
+/// An open loop: requests come at exponential distances whatever became of those before. Or a closed
+/// one: each of `users` asks again when it has its answer and has thought, as Faban's do.
 struct Plan {
     std::vector<Weighted> targets;
     /// That HTTP servers are asked for; empty: what stands in the URL.
@@ -36,9 +37,15 @@ struct Plan {
     /// All addresses of that host, of which the first that answers is kept to; empty: the URL's.
     std::vector<Target> addresses;
     std::vector<Step> steps;
+    /// Of a closed loop, which begin one after another during the warm-up; 0: an open loop.
+    std::size_t users = 0;
+    /// Mean time that a user thinks before it asks again, which is exponential.
+    Nanoseconds think = 0;
     Nanoseconds duration = 0;
     /// Requests that are intended before are sent and not counted.
     Nanoseconds warm_up = 0;
+    /// Nor are those that are intended so shortly before the end.
+    Nanoseconds ramp_down = 0;
     /// A request without an answer by then has failed.
     Nanoseconds patience = 0;
     std::size_t connections = 0;
@@ -64,6 +71,8 @@ struct Measured {
     std::map<std::string, std::uint64_t> failures;
     /// Of all, the failed ones with the patience: a quick failure is no quick answer.
     Histogram latencies;
+    /// Their sum.
+    double latencies_s = 0.0;
     /// By how much requests were sent after their moments; of those that had to wait for a
     /// connection too, which is the service's doing.
     Histogram delays;

@@ -29,13 +29,14 @@ using aferir::loadgen::Step;
 
 constexpr std::string_view kProgram = "request-clients";
 constexpr std::array kNames{"--url"sv,         "--urls"sv,     "--host"sv,    "--addresses"sv,
-                            "--rate"sv,        "--duration"sv, "--warm-up"sv, "--patience"sv,
+                            "--rate"sv,        "--users"sv,    "--think"sv,   "--ramp-down"sv,
+                            "--duration"sv,    "--warm-up"sv,  "--patience"sv,
                             "--connections"sv, "--reuse"sv,    "--seed"sv,    "--log"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
     "An open loop of requests, or of gets of memcached:// or redis://ADDRESS:PORT/KEY,KEY..., at\n"
-    "exponential distances; a latency counts from the moment at which its request was intended.\n"
+    "exponential distances, or a closed one; a latency counts from the moment at which its request was intended.\n"
     "Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
     "  --host NAME        that HTTP servers are asked for, where it is not the address\n"
@@ -43,8 +44,12 @@ constexpr std::string_view kHelp =
     "one\n"
     "                     taken when it does not\n"
     "  --rate N|S:N,...   requests a second, from second S on\n"
+    "  --users N          instead of --rate, a closed loop: each user asks again when it has its\n"
+    "                     answer and has thought; they begin one after another in the warm-up\n"
+    "  --think S          that a user thinks, on average (0)\n"
     "  --duration S       (10)\n"
     "  --warm-up S        sent and not counted, part of the duration (0)\n"
+    "  --ramp-down S      the same at the end (0)\n"
     "  --patience S       a request without an answer by then has failed (10)\n"
     "  --connections N    at most (512)\n"
     "  --reuse N          requests that one connection carries at most (all that the server lets)\n"
@@ -154,15 +159,26 @@ Plan plan_of(const Arguments& given) {
         throw UsageError("--host " + plan.host + " is no name of a host");
     }
     plan.addresses = addresses_of(plan, given.value("--addresses").value_or(""));
-    plan.steps = steps_of(given.value("--rate").value_or(""));
+    const auto users = given.integer("--users", 0, 0, 60'000);
+    plan.users = static_cast<std::size_t>(users);
+    if (plan.users > 0 && given.value("--rate")) {
+        throw UsageError("--users is a closed loop and --rate an open one: give one of them");
+    }
+    if (plan.users == 0) {
+        plan.steps = steps_of(given.value("--rate").value_or(""));
+    }
+    plan.think = seconds(given, "--think", "0", 0.0);
     plan.duration = seconds(given, "--duration", "10", 1e-3);
     plan.warm_up = seconds(given, "--warm-up", "0", 0.0);
+    plan.ramp_down = seconds(given, "--ramp-down", "0", 0.0);
     plan.patience = seconds(given, "--patience", "10", 1e-3);
-    plan.connections = static_cast<std::size_t>(given.integer("--connections", 512, 1, 60'000));
+    const auto connections = given.integer("--connections", std::max(512LL, users), 1, 60'000);
+    plan.connections = static_cast<std::size_t>(connections);
     plan.reuse = static_cast<std::uint64_t>(given.integer("--reuse", 0, 0, 1'000'000'000));
     plan.seed = static_cast<std::uint64_t>(given.integer("--seed", 1, 0, 1'000'000'000));
-    if (plan.warm_up >= plan.duration) {
-        throw UsageError("--warm-up has to be shorter than --duration, which it is a part of");
+    if (plan.warm_up + plan.ramp_down >= plan.duration) {
+        throw UsageError(
+            "--warm-up and --ramp-down have to be shorter than --duration, which they are part of");
     }
     return plan;
 }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "common/json.hpp"
@@ -41,7 +43,9 @@ std::string summary(const Measured& measured, const Plan& plan) {
     }
     const double p95 = measured.latencies.quantile(0.95) * 1e-9;
     const double own = measured.own_delays.quantile(0.99) * 1e-9;
-    const double seconds = static_cast<double>(plan.duration - plan.warm_up) * 1e-9;
+    const double seconds =
+        static_cast<double>(plan.duration - plan.warm_up - plan.ramp_down) * 1e-9;
+    const auto all = static_cast<double>(std::max<std::uint64_t>(measured.intended, 1));
     JsonObject made;
     made.text("program", "request-clients")
         .boolean("verified", measured.answered + failed == measured.intended)
@@ -52,8 +56,13 @@ std::string summary(const Measured& measured, const Plan& plan) {
         .integer("answered", measured.answered)
         .integer("failed", failed)
         .raw("reasons", reasons.str())
+        .integer("users", plan.users)
         .number("intended_per_s", static_cast<double>(measured.intended) / seconds)
+        .number("answered_per_s", static_cast<double>(measured.answered) / seconds)
+        .number("latency_least_s", measured.latencies.quantile(0.0) * 1e-9)
+        .number("latency_mean_s", measured.latencies_s / all)
         .number("latency_p50_s", measured.latencies.quantile(0.5) * 1e-9)
+        .number("latency_p90_s", measured.latencies.quantile(0.9) * 1e-9)
         .number("latency_p95_s", p95)
         .number("latency_p99_s", measured.latencies.quantile(0.99) * 1e-9)
         .number("latency_max_s", measured.latencies.quantile(1.0) * 1e-9)

@@ -12,13 +12,36 @@ Source::Source(const Plan& plan) : plan_(&plan), random_(plan.seed) {
         weights.push_back(one.weight);
     }
     choose_ = std::discrete_distribution<std::uint32_t>(weights.begin(), weights.end());
-    draw();
+    if (plan.users == 0) {
+        draw();
+    }
+    const auto users = static_cast<Nanoseconds>(plan.users);
+    for (Nanoseconds user = 0; user < users; ++user) {
+        moments_.push(user * plan.warm_up / users);
+    }
 }
 
 Wanted Source::take() {
-    const Wanted made{next_, choose_(random_), false};
-    draw();
+    const Wanted made{moments_.top(), choose_(random_), false};
+    moments_.pop();
+    if (plan_->users == 0) {
+        draw();
+    }
     return made;
+}
+
+void Source::ended(Nanoseconds moment) {
+    if (plan_->users > 0) {
+        moments_.push(moment + exponential(static_cast<double>(plan_->think) * 1e-9));
+    }
+}
+
+Nanoseconds Source::exponential(double mean_s) {
+    if (mean_s <= 0.0) {
+        return 0;
+    }
+    std::exponential_distribution<double> distance(1.0 / mean_s);
+    return static_cast<Nanoseconds>(std::min(distance(random_), 1e6) * 1e9);
 }
 
 /// Without memory, so at a step of the rate it is drawn anew from there.
@@ -27,17 +50,16 @@ void Source::draw() {
         const Step& step = plan_->steps[step_];
         const Nanoseconds end =
             step_ + 1 < plan_->steps.size() ? plan_->steps[step_ + 1].after : plan_->duration;
-        next_ = std::max(next_, step.after);
+        drawn_ = std::max(drawn_, step.after);
         if (step.rate > 0.0) {
-            std::exponential_distribution<double> distance(step.rate);
-            next_ += static_cast<Nanoseconds>(std::min(distance(random_), 1e6) * 1e9);
-            if (next_ < end) {
+            drawn_ += exponential(1.0 / step.rate);
+            if (drawn_ < end) {
+                moments_.push(drawn_);
                 return;
             }
         }
-        next_ = end;
+        drawn_ = end;
     }
-    next_ = plan_->duration;
 }
 
 }  // namespace aferir::loadgen

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <random>
+#include <vector>
 
 #include "loadgen/hop.hpp"
 #include "loadgen/requests.hpp"
@@ -21,25 +24,35 @@ struct Wanted {
     std::shared_ptr<const Hop> hop = nullptr;
 };
 
-/// Moments and targets of the requests, drawn as they are needed: the same for the same plan, and
-/// in the order of their moments. The plan has to last as long.
+/// Moments and targets of the requests, drawn as they are needed and in the order of their moments.
+/// Those of an open loop are the same for the same plan. The plan has to last as long.
 class Source {
   public:
     explicit Source(const Plan& plan);
 
-    [[nodiscard]] bool done() const { return next_ >= plan_->duration; }
-    [[nodiscard]] Nanoseconds next() const { return next_; }
+    /// Of a closed loop also while all users wait for answers.
+    [[nodiscard]] bool done() const { return next() >= plan_->duration; }
+    [[nodiscard]] Nanoseconds next() const {
+        return moments_.empty() ? plan_->duration : moments_.top();
+    }
     /// Only while there is one.
     Wanted take();
+    /// A user of a closed loop has been answered at that moment. Of an open one nothing depends on it.
+    void ended(Nanoseconds moment);
 
   private:
     void draw();
+    Nanoseconds exponential(double mean_s);
 
     const Plan* plan_;
     std::mt19937_64 random_;
     std::discrete_distribution<std::uint32_t> choose_;
     std::size_t step_ = 0;
-    Nanoseconds next_ = 0;
+    /// The latest moment that was drawn for an open loop.
+    Nanoseconds drawn_ = 0;
+    /// Of those that are to be taken, the earliest first: one of an open loop, and one for each user
+    /// who thinks of a closed one.
+    std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> moments_;
 };
 
 }  // namespace aferir::loadgen

@@ -11,7 +11,7 @@
 
 namespace aferir::loadgen {
 
-/// Counts the requests that are intended after the warm-up.
+/// Counts the requests that are intended between the warm-up and the ramp-down.
 class Tally {
   public:
     Tally(const Plan& plan, const Tell& tell) : plan_(&plan), tell_(&tell) {}
@@ -45,12 +45,11 @@ class Tally {
         }
         latency = std::max<Nanoseconds>(latency, 0);
         measured_.latencies.add(static_cast<std::uint64_t>(latency));
+        measured_.latencies_s += static_cast<double>(latency) * 1e-9;
         if (*tell_) {
             (*tell_)({wanted.intended, latency, status, wanted.target}, failure);
         }
     }
-
-    void failed(const Wanted& wanted, std::string_view failure) { ended(wanted, 0, 0, failure); }
 
     void connected(std::size_t connections) {
         measured_.most_connections = std::max(measured_.most_connections, connections);
@@ -65,7 +64,8 @@ class Tally {
 
   private:
     [[nodiscard]] bool counts(const Wanted& wanted) const {
-        return wanted.intended >= plan_->warm_up;
+        return wanted.intended >= plan_->warm_up &&
+               wanted.intended < plan_->duration - plan_->ramp_down;
     }
 
     const Plan* plan_;

@@ -72,6 +72,53 @@ TEST_P(Sources, AreTheSameForTheSameSeedAndOthersForAnother) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Sources, testing::Range<std::uint64_t>(1, 9));
 
+Plan plan_of_users(std::size_t users) {
+    Plan plan = plan_of(1);
+    plan.steps = {};
+    plan.users = users;
+    plan.warm_up = 2 * kSecond;
+    return plan;
+}
+
+TEST(UsersOfAClosedLoop, BeginOneAfterAnotherDuringTheWarmUp) {
+    const std::vector<Wanted> taken = all_of(plan_of_users(4));
+    ASSERT_EQ(taken.size(), 4U);
+    for (std::size_t user = 0; user < taken.size(); ++user) {
+        EXPECT_EQ(taken[user].intended, static_cast<Nanoseconds>(user) * kSecond / 2);
+    }
+}
+
+TEST(UsersOfAClosedLoop, AskAgainOnlyWhenTheyHaveTheirAnswers) {
+    const Plan plan = plan_of_users(1);
+    Source source(plan);
+    for (Nanoseconds moment = 0; moment < plan.duration; moment += kSecond) {
+        ASSERT_FALSE(source.done());
+        EXPECT_EQ(source.take().intended, moment);
+        EXPECT_TRUE(source.done());
+        source.ended(moment + kSecond);
+    }
+    EXPECT_TRUE(source.done());
+}
+
+TEST(UsersOfAClosedLoop, ThinkExponentiallyLong) {
+    Plan plan = plan_of_users(1);
+    plan.think = kSecond / 1000;
+    plan.duration = 1000 * kSecond;
+    Source source(plan);
+    constexpr int kTimes = 10'000;
+    double sum = 0.0;
+    double squares = 0.0;
+    for (int time = 0; time < kTimes; ++time) {
+        const Nanoseconds answered = source.take().intended;
+        source.ended(answered);
+        const double thought = static_cast<double>(source.next() - answered) * 1e-6;
+        sum += thought;
+        squares += thought * thought;
+    }
+    EXPECT_NEAR(sum / kTimes, 1.0, 0.05);
+    EXPECT_NEAR(squares / kTimes, 2.0, 0.25);
+}
+
 TEST(Source, WithoutAnyRateIsDoneAtOnce) {
     Plan plan = plan_of(1);
     plan.steps = {{0, 0.0}};

@@ -335,5 +335,35 @@ TEST(Requests, FollowStepsOfTheRateAndLeaveOutTheWarmUp) {
     }
 }
 
+TEST(Requests, OfAClosedLoopAreNeverMoreAtOnceThanItsUsers) {
+    const Server server;
+    Plan plan = plan_for(server, 0.0, 400 * kMillisecond);
+    plan.users = 3;
+    plan.warm_up = 100 * kMillisecond;
+    plan.ramp_down = 100 * kMillisecond;
+    std::vector<Asked> asked;
+    const Measured measured = send_requests(plan, keep(asked));
+    EXPECT_EQ(measured.answered, measured.intended);
+    EXPECT_LE(measured.most_connections, 3U);
+    EXPECT_GE(server.served(), 3);
+    for (const Asked& one : asked) {
+        EXPECT_GE(one.intended, plan.warm_up);
+        EXPECT_LT(one.intended, plan.duration - plan.ramp_down);
+    }
+}
+
+TEST(Requests, OfUsersWhoAreRefusedPause) {
+    Plan plan;
+    {
+        const Server server;
+        plan = plan_for(server, 0.0, 200 * kMillisecond);
+    }
+    plan.users = 2;
+    const Measured measured = send_requests(plan);
+    EXPECT_GE(measured.intended, 2U);
+    EXPECT_LE(measured.intended, 2U * 21U);  // one in 10 ms each
+    EXPECT_EQ(failures(measured), measured.intended);
+}
+
 }  // namespace
 }  // namespace aferir::loadgen

@@ -18,6 +18,7 @@ from aferir.colocation.policies import POLICIES
 from aferir.colocation.settings import SLA_PATTERN, Sla
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages, privileges
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import duration, number, several, size, text, told, whole
 from aferir.model.record import Sample, Series, Warning
@@ -65,6 +66,12 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
     rate: Annotated[
         float, number("rate at a load of 1; 0: find it first", 0.0, 1e6, unit="1/s")
     ] = 0.0
+    users: Annotated[
+        int, whole("users of a closed loop at a load of 1; 0: an open loop of requests", 0, 60_000)
+    ] = 0
+    think: Annotated[
+        float, duration("mean time that a user thinks before it asks again", 0.0, 3600.0)
+    ] = 0.0
     batch: Annotated[str, told("batch program", words=tuple(BATCH))] = "xz"
     command: Annotated[
         str,
@@ -85,6 +92,7 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     warm_up: Annotated[float, duration("of each arm", 0.2, 3600.0)] = 2.0
     measured: Annotated[float, duration("of each arm", 1.0, 3600.0)] = 6.0
+    ramp_down: Annotated[float, duration("load after it, not counted", 0.0, 3600.0)] = 0.0
     text_bytes: Annotated[
         int, size("of this machine's documentation, in which is searched", 2**20, 2**36)
     ] = 64 * 2**20
@@ -97,6 +105,17 @@ class Colocation(Program[ColocationParameters]):
     name = "colocation"
     parameters = ColocationParameters
     kinds = ("native",)
+
+    def validate(self, parameters: ColocationParameters) -> list[Wrong]:
+        """Check that a closed loop has no rate, whose place its users take."""
+        if not parameters.users:
+            return []
+        others = {"rate": parameters.rate, "step_to": parameters.step_to}
+        given = [name for name, value in others.items() if value]
+        if parameters.load_of != "rate":
+            given.append("load_of")
+        said = "is of an open loop of requests, and `users` are a closed one"
+        return [Wrong(name, said, "leave one of them out") for name in given]
 
     def memory_bytes(self, parameters: ColocationParameters) -> int:
         """Memory in bytes of service, batch program and controller."""

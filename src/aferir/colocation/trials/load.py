@@ -1,4 +1,4 @@
-"""The load of a service: an open-loop generator, on this host or on another one.
+"""The load of a service: a generator of an open or a closed loop, on this host or on another one.
 
 On another host it is started by the program that `model.variables.ENTER` names. There it disturbs
 neither service nor batch work (Oliveira 2022 drives both from a third machine).
@@ -41,8 +41,19 @@ cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
 rm -f urls asked; exit $code
 """
 """Shell commands that run the load generator on the other host, in its agent's folder."""
-Rate = float | str
-"""Requests per second, or steps `S:N,...` as for `request-clients --rate`."""
+class Crowd(msgspec.Struct, frozen=True):
+    """Users of a closed loop: each asks again when it has its answer and has thought, as Faban's do.
+
+    They begin one after another during the warm-up.
+    """
+
+    users: int
+    think_s: float = 0.0
+    """Mean time in seconds, exponential."""
+
+
+Rate = float | str | Crowd
+"""Requests per second, steps `S:N,...` as for `request-clients --rate`, or users in their place."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -55,7 +66,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an open-loop load."""
+    """Result of a load."""
 
     asked: tuple[Asked, ...]
     healthy: bool
@@ -70,10 +81,16 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Durations of the warm-up and of the measurement."""
+    """Durations of the warm-up, of the measurement, and of the load after it."""
 
     warm_up_s: float = 2.0
     measured_s: float = 6.0
+    ramp_down_s: float = 0.0
+
+    @property
+    def whole_s(self) -> float:
+        """Duration of the load in seconds."""
+        return self.warm_up_s + self.measured_s + self.ramp_down_s
 
 
 class Users(msgspec.Struct, frozen=True):
@@ -199,10 +216,18 @@ def _targets(service: Running, address: str) -> str:
 
 def _options(rate: Rate, times: Times, seed: int) -> list[str]:
     return [
-        *("--rate", str(rate), "--seed", str(seed), "--patience", f"{_PATIENCE_S:g}"),
-        *("--warm-up", f"{times.warm_up_s:g}"),
-        *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
+        *_loop(rate),
+        *("--seed", str(seed), "--patience", f"{_PATIENCE_S:g}"),
+        *("--warm-up", f"{times.warm_up_s:g}", "--ramp-down", f"{times.ramp_down_s:g}"),
+        *("--duration", f"{times.whole_s:g}"),
     ]
+
+
+def _loop(rate: Rate) -> tuple[str, ...]:
+    """Options of a closed loop, or of an open one."""
+    if isinstance(rate, Crowd):
+        return ("--users", str(rate.users), "--think", f"{rate.think_s:g}")
+    return ("--rate", str(rate))
 
 
 def tell(child: subprocess.Popen[str]) -> None:

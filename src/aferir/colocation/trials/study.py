@@ -19,7 +19,8 @@ from aferir.colocation.settings import Sla
 from aferir.colocation.trials import memcached, nginx, search
 from aferir.colocation.trials.arm import Arm, Batch, Setup, run
 from aferir.colocation.trials.capacity import Tell, highest_rate, rate_using
-from aferir.colocation.trials.load import Rate, Times, users
+from aferir.colocation.trials.latencies import as_faban
+from aferir.colocation.trials.load import Crowd, Rate, Times, users
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import UsageError
 from aferir.linux import scratch
@@ -55,6 +56,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Load from the middle of the measured time on; 0: the load does not change."""
     rate: float = 0.0
     """Rate in requests per second at a load of 1; 0: it is searched for first."""
+    users: int = 0
+    """Users of a closed loop at a load of 1; 0: an open loop."""
+    think_s: float = 0.0
+    """Mean time in seconds that a user thinks before it asks again."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -76,7 +81,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return self.times.warm_up_s + self.times.measured_s / 2
 
     def asked(self, whole: float) -> Rate:
-        """Load in requests per second, or its steps; `whole`: rate at a load of 1."""
+        """Load as requests per second, its steps, or users; `whole`: those at a load of 1."""
+        if self.users:
+            return Crowd(max(1, round(self.load * whole)), self.think_s)
         if not self.step_to:
             return round(self.load * whole, 3)
         return f"0:{self.load * whole:.3f},{self.step_s:g}:{self.step_to * whole:.3f}"
@@ -86,7 +93,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Results of one cell."""
 
     rate: float
-    """Rate in requests per second at a load of 1."""
+    """Rate in requests per second, or users, at a load of 1."""
     arms: tuple[Arm, ...]
     alone_per_s: float
     """Pieces of batch work per second without load."""
@@ -127,7 +134,7 @@ def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[R
 def study(service: Running, cell: Cell, tell: Tell) -> Tried:
     """Run all arms one after another in random order. Errors: ProgramError, MissingError."""
     begun = time.monotonic()
-    whole = cell.rate or _whole_rate(service, cell, tell)
+    whole = cell.users or cell.rate or _whole_rate(service, cell, tell)
     rate = cell.asked(whole)
     draw = random.Random(cell.seed)  # noqa: S311 - not cryptography
     order = draw.sample([*cell.arms, BATCH_ALONE], len(cell.arms) + 1)
@@ -170,7 +177,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
         program="colocation",
         samples=(
             Sample("duration_s", tried.duration_s, "s"),
-            Sample(_RATES[cell.load_of], tried.rate, "1/s"),
+            _whole_load(cell, tried),
             Sample("batch_alone_per_s", tried.alone_per_s, "1/s"),
             *([Sample("text_bytes", tried.text_bytes, "B")] if tried.text_bytes else []),
             *_of_ours(tried, cell.sla),
@@ -183,10 +190,18 @@ def figures(cell: Cell, tried: Tried) -> Figures:
             *evaluation.by_policy(points, cell.sla),
             *evaluation.scatter(points, cell.sla),
             *_by_arm(tried, cell.sla),
+            *_as_faban(tried, cell),
             *_after_step(cell, tried),
         ),
         doubts=tuple(_doubts(tried)),
     )
+
+
+def _whole_load(cell: Cell, tried: Tried) -> Sample:
+    """The load of 1."""
+    if cell.users:
+        return Sample("users", tried.rate, "1")
+    return Sample(_RATES[cell.load_of], tried.rate, "1/s")
 
 
 def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
@@ -229,6 +244,14 @@ def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
         series("controller_cpus", "1", [arm.own_cpus for arm in tried.arms]),
         series("machine_tasks_per_s", "1/s", [arm.speed for arm in tried.arms]),
     ]
+
+
+def _as_faban(tried: Tried, cell: Cell) -> Iterator[Series]:
+    """What Faban reports of each arm, without the percentile of the SLA, which is there already."""
+    answers = {arm.policy: [one.latency_s for one in arm.load.asked] for arm in tried.arms}
+    for series in as_faban(answers, cell.times.measured_s):
+        if series.metric != evaluation.latency_metric(cell.sla):
+            yield series
 
 
 def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:

@@ -7,6 +7,7 @@ examples:
   aferir colocate measure nginx --load 0.5 --batch xz --threads 4
   aferir colocate measure nginx --command 'parsecmgmt -a run -p ferret -i simsmall'
   aferir colocate measure nginx --arms alone,default,fifo,aferir --measured 10
+  aferir colocate measure nginx --users 200 --think 0.5 --warm-up 10 --ramp-down 5
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def execute(options: argparse.Namespace) -> int:
 
         print(msgspec.json.encode(study.figures(cell, tried)).decode())
         return 0
-    print(f"a load of 1: {tried.rate:.0f} requests a second; batch work relative to it alone")
+    unit = "users" if chosen.users else "requests a second"
+    print(f"a load of 1: {tried.rate:.0f} {unit}; batch work relative to it alone")
     for arm in tried.arms:
         found = arm.latency(cell.sla)
         told = _interval(found) if found else "too few answers"
@@ -84,10 +86,12 @@ def _cell(chosen: ColocationParameters) -> Cell:
         batch=Batch(chosen.batch, chosen.threads, chosen.command),
         sla=chosen.sla,
         arms=chosen.arms or tuple(POLICIES),
-        times=Times(chosen.warm_up, chosen.measured),
+        times=Times(chosen.warm_up, chosen.measured, chosen.ramp_down),
         load_of=chosen.load_of,
         step_to=chosen.step_to,
         rate=chosen.rate,
+        users=chosen.users,
+        think_s=chosen.think,
         seed=chosen.seed + int(os.environ.get(_REPETITION, "0")),
     )
 

@@ -1,0 +1,53 @@
+"""Latencies as Faban reports them: the mean, the extremes, and the 90th and 99th percentiles.
+
+Oliveira 2022 drove its service with Faban (4.4): so many users, of whom each asks again when it has
+its answer, and figures of the time between ramp-up and ramp-down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from aferir.model.record import Series
+
+_PERCENTILES = (90, 99)
+
+
+def as_faban(latencies: Mapping[str, Sequence[float]], measured_s: float) -> tuple[Series, ...]:
+    """One series along the policies for each figure, and the requests per second of each.
+
+    `latencies`: those of each policy in seconds, of requests within `measured_s`; a policy without
+    any has no place in the series.
+    """
+    ordered = {name: sorted(values) for name, values in latencies.items() if values}
+    if not ordered:
+        return ()
+    figures = {
+        "latency_mean_s": [fmean(values) for values in ordered.values()],
+        "latency_least_s": [values[0] for values in ordered.values()],
+        "latency_most_s": [values[-1] for values in ordered.values()],
+        **{
+            f"latency_p{percent}_s": [
+                nearest_rank(values, percent / 100) for values in ordered.values()
+            ]
+            for percent in _PERCENTILES
+        },
+    }
+    rates = [len(values) / measured_s for values in ordered.values()]
+    names = tuple(ordered)
+    return (
+        *(
+            Series(metric=metric, unit="s", values=tuple(values), along="policy", at=names)
+            for metric, values in figures.items()
+        ),
+        Series(
+            metric="requests_per_s", unit="1/s", values=tuple(rates), along="policy", at=names
+        ),
+    )
+
+
+def nearest_rank(ordered: Sequence[float], share: float) -> float:
+    """Smallest of the ordered values that at least this share of them does not exceed."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
