@@ -65,3 +65,17 @@ def test_an_impossible_option_is_named(
 ) -> None:
     assert main([*QUICK, *more]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_best_and_the_worst_run_are_drawn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "courses.svg"
+    varied = ["--allocation", "40,4", "--vary", "patience=5,20", "--picture", str(path)]
+    found = rows(capsys, *varied)
+    words = path.read_text(encoding="utf-8")
+    for row in found:
+        for which in ("best", "worst"):
+            said = f"patience {row['patience']}, {which} of 3 runs: {row[f'blocked_{which}']} of 60"
+            assert said in words
+    assert main([*QUICK, "--picture", str(tmp_path / "courses.png")]) == 2

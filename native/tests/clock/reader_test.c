@@ -177,6 +177,47 @@ static void jumps_are_folded_in(void) {
     disturbed(sleep_counting, 5e7, 0);
 }
 
+/* A core that was taken off line and comes back may count from 0 again; the others count on. */
+static void a_core_that_starts_anew_sets_no_time_back(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct rvec_source source = simulated_source(&machine);
+    struct rvec* rvec = open_on(&source);
+    set_offsets(rvec, &machine);
+    struct rvec_clock clock;
+    rvec_attach_process(rvec, &clock);
+    double born = true_ns(&machine);
+    uint64_t seed = 8, last = rvec_read(&clock);
+    struct rvec_facts facts;
+    for (int i = 0; i < 20000; ++i) {
+        if (i % 2000 == 1000) {
+            machine.offset[1] = -(int64_t)(machine.base + (uint64_t)(int64_t)machine.counter);
+        }
+        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
+        simulated_pass(&machine, random_unit(&seed) * 1e5);
+        uint64_t now = rvec_read(&clock);
+        CHECK(now > last);
+        last = now;
+    }
+    rvec_info(rvec, &facts);
+    CHECK(facts.jumps >= 10);
+    CHECK_NEAR(last, true_ns(&machine) - born, (double)facts.doubt_ns);
+
+    /* With its new offset taken out it is a core like any other. */
+    rvec_timeline_set_offset(&rvec->timeline, 1, machine.offset[1]);
+    rvec->applied[1] = machine.offset[1];
+    uint64_t jumps = facts.jumps;
+    for (int i = 0; i < 20000; ++i) {
+        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
+        simulated_pass(&machine, random_unit(&seed) * 1e5);
+        uint64_t now = rvec_read(&clock);
+        CHECK(now > last);
+        last = now;
+    }
+    rvec_info(rvec, &facts);
+    CHECK(facts.jumps <= jumps + 1);
+    rvec_close(rvec);
+}
+
 /* A counter that stood still during a sleep looks like a pause of nothing at all, so it is found
  * at the next check, not at the next reading. */
 static void a_sleep_of_the_counter_is_found_by_a_check(void) {
@@ -362,6 +403,7 @@ int main(void) {
     RUN(migration_takes_the_offset_out);
     RUN(core_clocks_are_read_from_anywhere);
     RUN(jumps_are_folded_in);
+    RUN(a_core_that_starts_anew_sets_no_time_back);
     RUN(a_sleep_of_the_counter_is_found_by_a_check);
     RUN(another_rate_is_learnt);
     RUN(threads_adopt_a_correction_in_causal_order);

@@ -151,17 +151,23 @@ def _cell(row: dict[str, str], latency: dict[str, str]) -> Cell:
     )
 
 
+def course(cell: Cell, fits: Mapping[str, Fit], seed: int, run: int) -> Result:
+    """One of the runs with contention once more, with its course over time."""
+    return _run(cell, _shared(cell, fits[cell.hypervisor].store_s), seed, run)
+
+
 def _runs(cell: Cell, shared: Contention, seed: int) -> Sequence[Result]:
+    return [_run(cell, shared, seed, run) for run in range(RUNS)]
+
+
+def _run(cell: Cell, shared: Contention, seed: int, run: int) -> Result:
     # Each request that finds no room has an instance allocated (Dutra 2015, Figure 4.4).
     settings = Settings(
         clients_per_node=cell.clients_per_node, patience_s=cell.patience_s, waiting="each"
     )
-    results = []
-    for run in range(RUNS):
-        rng = np.random.default_rng([seed, run])
-        draw = gamma(cell.latency_mean_s, cell.latency_sd_s, rng)
-        results.append(simulate(settings, cell.load, rng, draw, shared=shared))
-    return results
+    rng = np.random.default_rng([seed, run])
+    draw = gamma(cell.latency_mean_s, cell.latency_sd_s, rng)
+    return simulate(settings, cell.load, rng, draw, shared=shared)
 
 
 def _fitted(cell: Cell, seed: int) -> float:

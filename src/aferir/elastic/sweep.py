@@ -10,7 +10,7 @@ import numpy as np
 from aferir.elastic.contention import Contention
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.metrics import Elasticity, elasticity
-from aferir.elastic.simulate import Draw, Load, gamma, resampled, simulate
+from aferir.elastic.simulate import Draw, Load, Result, gamma, resampled, simulate
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,12 +53,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     followed: Elasticity
 
 
-def run_one(job: Job) -> Outcome:
-    """Simulate a job; the result is the same wherever it runs."""
+def course_of(job: Job) -> Result:
+    """Simulate a job, and return its course over time as well."""
     rng = np.random.default_rng(list(job.seed))
     trace = None if job.trace_s is None else np.asarray(job.trace_s, dtype=float)
     latency_s = job.latency.draw(rng)
-    made = simulate(job.settings, job.load, rng, latency_s, trace=trace, shared=job.shared)
+    return simulate(job.settings, job.load, rng, latency_s, trace=trace, shared=job.shared)
+
+
+def run_one(job: Job) -> Outcome:
+    """Simulate a job; the result is the same wherever it runs."""
+    made = course_of(job)
     return Outcome(
         books=made.books,
         allocations=made.allocations,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aferir.errors import MissingError
 
 if TYPE_CHECKING:
-    from aferir.elastic.published import Cell, Reproduced
+    from aferir.elastic.published import Cell, Fit, Reproduced
 
 
 def show(options: argparse.Namespace) -> int:
@@ -28,6 +29,9 @@ def show(options: argparse.Namespace) -> int:
     for place, cell in enumerate(cells, start=1):
         with status(f"row {place} of {len(cells)}"):
             found.append(reproduce(cell, fits, options.seed))
+    if options.picture is not None:
+        with status("drawing the best and the worst run of each row"):
+            _draw(options, found, fits)
     if options.json:
         import msgspec
 
@@ -48,6 +52,20 @@ def show(options: argparse.Namespace) -> int:
         "if those at once delay one another."
     )
     return 0
+
+
+def _draw(options: argparse.Namespace, found: list[Reproduced], fits: Mapping[str, Fit]) -> None:
+    from aferir.elastic.published import course
+    from aferir.elastic.verbs.courses import Course, draw
+
+    courses = []
+    for one in found:
+        cell = one.cell
+        for which, blocked in (("best", min(one.blocked)), ("worst", max(one.blocked))):
+            run = course(cell, fits, options.seed, one.blocked.index(blocked))
+            name = f"{_name(cell)}, {cell.load.clients} clients, {which} of {len(one.blocked)} runs"
+            courses.append(Course(name, run.books, run.trace, cell.clients_per_node))
+    draw(options.picture, "Dutra 2015, Table 5.8, simulated from its Table 5.5", courses)
 
 
 def _name(cell: Cell) -> str:

@@ -4,7 +4,8 @@ The Front of the real service runs on simulated time. `--allocation` is the late
 and standard deviation, or a file with one measured latency in seconds per line. `--arrivals` is
 poisson, constant, step, ramp, diurnal, flash-crowd, or a file with one arrival time in seconds per
 line. `--dask` distributes the runs over a cluster, with the same results as in one process.
-`--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
+`--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5. `--picture` draws
+clients and instances over time of the runs that block fewest and most (its Figures 5.13 to 5.23).
 
 `--allocation` is the latency of an allocation that is alone. With `--store`, `--scheduler` or
 `--hosts`, allocations under way delay one another: the scheduler serves one request at a time, all
@@ -87,6 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
     add("--dask", metavar="ADDRESS", help="simulate on the workers of this scheduler of Dask")
     add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    add("--picture", type=Path, metavar="FILE", help="draw the best and worst run: .svg or .html")
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -94,6 +96,10 @@ def execute(options: argparse.Namespace) -> int:
     """Simulate and print the results."""
     if options.seed < 0:
         raise UsageError("--seed: not negative", remedy="e.g. --seed 1")
+    if options.picture is not None:
+        from aferir.report.write.picture import check_picture_path
+
+        check_picture_path(options.picture)
     if options.published:
         from aferir.elastic.verbs import published
 
@@ -107,8 +113,33 @@ def execute(options: argparse.Namespace) -> int:
         _row(level, found[k * options.runs : (k + 1) * options.runs])
         for k, level in enumerate(levels)
     ]
+    if options.picture is not None:
+        _draw(options, levels, jobs, found)
     _show(options, rows)
     return 0
+
+
+def _draw(
+    options: argparse.Namespace,
+    levels: list[tuple[str, str]],
+    jobs: list[Job],
+    found: list[Outcome],
+) -> None:
+    """Draw the best and the worst run of each level."""
+    from aferir.elastic.sweep import course_of
+    from aferir.elastic.verbs.courses import Course, draw
+
+    courses = []
+    for place, (name, level) in enumerate(levels):
+        first = place * options.runs
+        blocked = [run.blocked_percent for run in found[first : first + options.runs]]
+        setting = f"{name} {level}, " if name else ""
+        for which, value in (("best", min(blocked)), ("worst", max(blocked))):
+            job = jobs[first + blocked.index(value)]
+            run = course_of(job)
+            label = f"{setting}{which} of {options.runs} runs"
+            courses.append(Course(label, run.books, run.trace, job.settings.clients_per_node))
+    draw(options.picture, "The elastic service, simulated", courses)
 
 
 def _run(address: str | None, jobs: list[Job]) -> list[Outcome]:
