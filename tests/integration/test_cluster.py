@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ from tests.integration.support import killed_after, leftovers, own_state
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
+BIN = Path(sys.executable).parent
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
 CREATING = """
 from aferir.cluster import manager
@@ -217,8 +220,34 @@ def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path
         assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
         on_all = run("loaded", "mpirun", "sh", "-c", "cat kept; ls /etc/written")
         assert sorted(on_all.split()) == ["/etc/written"] * 2 + ["answer"] * 2
+        moved(tmp_path)
     finally:
-        manager.destroy("loaded")
+        if "loaded" in storing.names():
+            manager.destroy("loaded")
+
+
+def moved(tmp_path: Path) -> None:
+    """Move the cluster `loaded` to a host that is this machine with another state folder."""
+    there = {"AFERIR_STATE": str(tmp_path / "there"), "PATH": f"{BIN}:{os.environ['PATH']}"}
+    hosts = tmp_path / "hosts.toml"
+    reaches = {
+        "without": ["env", "PATH=/usr/bin:/bin"],
+        "full": ["env", "AFERIR_STATE=/dev/null/full", f"PATH={there['PATH']}"],
+        "other": ["env", *(f"{name}={value}" for name, value in there.items())],
+    }
+    tables = (f'[[host]]\nname = "{n}"\nreach = "{shlex.join(r)}"\n' for n, r in reaches.items())
+    hosts.write_text("".join(tables), encoding="utf-8")
+    for host, code in (("without", 3), ("full", 4), ("nowhere", 2)):
+        assert main(["cluster", "move", "loaded", str(hosts), host]) == code
+        assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
+    try:
+        assert main(["cluster", "move", "loaded", str(hosts), "other"]) == 0
+        assert "loaded" not in storing.names()
+        on_it = ["cluster", "run", "loaded", "--", "mpirun", "cat", "kept"]
+        done = process.run([f"{BIN}/aferir", *on_it], environment=there)
+        assert done.stdout.split() == ["answer"] * 2
+    finally:
+        process.run([f"{BIN}/aferir", "cluster", "destroy", "loaded"], environment=there)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -222,10 +222,15 @@ def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
 def destroy(name: str) -> None:
     """Remove a cluster with everything on it. Errors: UsageError if there is none."""
     with storing.locked(name) as state:
-        entry = journal.read(state.entry)
-        if entry is None:
-            raise UsageError(f"the journal does not know cluster `{name}`")
-        undo_cluster(entry)
+        undo(state)
+
+
+def undo(state: State) -> None:
+    """Remove a cluster that is locked. Errors: as `undo_cluster`; UsageError without its entry."""
+    entry = journal.read(state.entry)
+    if entry is None:
+        raise UsageError(f"the journal does not know cluster `{state.description.name}`")
+    undo_cluster(entry)
 
 
 def undo_cluster(entry: journal.Entry) -> None:

@@ -1,4 +1,4 @@
-"""Saves a cluster with its disks as an OVA file, and loads it on this or another host.
+"""Saves a cluster with its disks as an OVA file, and loads it here or elsewhere; or moves it.
 
 The disks are `home` and one for each node that keeps what it writes. Diskless workers boot from the
 front end's, so that all nodes of a loaded cluster have what was installed there.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -43,11 +43,19 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
     with storing.locked(name) as state, workshop(target.absolute().parent) as shop:
         with _still(state):
             images = _write_disks(state, shop, progress)
-        progress("writing the package")
-        package = _package(state, images)
-        file = shop.folder / "package.ova"
-        ova.pack(file, name, package, [*images, *_boot_files(state)])
-        file.rename(target)
+        _pack(state, shop, images, progress).rename(target)
+
+
+def move(name: str, send: Callable[[Path], None], progress: Progress = silent) -> None:
+    """Pass a package of the cluster to `send`, and remove the cluster here once that returns.
+
+    It stands still meanwhile, and goes on if `send` raises. Errors: those of `save` and `send`.
+    """
+    _require()
+    with storing.locked(name) as state:
+        with workshop(storing.folder(name).parent) as shop, _still(state):
+            send(_pack(state, shop, _write_disks(state, shop, progress), progress))
+        manager.undo(state)
 
 
 def load(
@@ -146,6 +154,15 @@ def _write_disks(state: State, shop: Workshop, progress: Progress) -> dict[Path,
 def _boot_files(state: State) -> list[Path]:
     paths = [Path(state.image) / name for name in _BOOT_FILES]
     return [path for path in paths if path.exists()]
+
+
+def _pack(state: State, shop: Workshop, images: dict[Path, int], progress: Progress) -> Path:
+    """Write the package in the workshop; returns its path."""
+    progress("writing the package")
+    file = shop.folder / "package.ova"
+    name = state.description.name
+    ova.pack(file, name, _package(state, images), [*images, *_boot_files(state)])
+    return file
 
 
 def _package(state: State, images: dict[Path, int]) -> ovf.Package:

@@ -1,0 +1,123 @@
+"""Sends the package of a cluster to another host, and has the aferir there make the cluster of it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import subprocess
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import process
+
+_LAST_LINES = 50
+_ENDING_S = 3.0
+"""Time in s in which the shell may end, and its last words are read."""
+_REMEDY = "the cluster goes on here; put right what it says, and move it again"
+
+
+class Destination:
+    """A shell on another host, for one package. Ends with the context."""
+
+    def __init__(self, host: str, shell: Sequence[str]) -> None:
+        """Start the shell that the command `shell` connects to. Errors: MissingError."""
+        self._host = host
+        self._token = secrets.token_hex(8)
+        self._said: list[str] = []
+        self._child: subprocess.Popen[str] = process.start(
+            shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self._hearing = threading.Thread(target=self._hear, daemon=True)
+        self._hearing.start()
+
+    def __enter__(self) -> Destination:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the connection; a file that came only in part is removed there."""
+        assert self._child.stdin is not None
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()  # at which the shell ends by itself
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_ENDING_S)
+        process.end(self._child)
+        self._hearing.join(_ENDING_S)
+        for stream in (self._child.stdout, self._child.stderr):
+            if stream is not None:
+                stream.close()
+
+    def check(self) -> None:
+        """Raise MissingError unless the host answers and has an aferir of its own.
+
+        One that is brought along would not do: it watches the cluster when we are gone.
+        """
+        self._tell(f"command -v aferir >/dev/null; echo {self._token} $?")
+        answer = self._answer()
+        if answer is None:
+            raise MissingError(
+                f"host {self._host} cannot be used: {self._last() or 'it ends at once'}",
+                remedy="aferir hosts check FILE",
+            )
+        if answer != "0":
+            raise MissingError(
+                f"host {self._host} has no aferir to keep the cluster",
+                remedy="install it there, so that its shell finds `aferir`",
+            )
+
+    def load(self, package: Path) -> None:
+        """Copy the package and make the cluster there. Errors: ProgramError; nothing is left."""
+        size = package.stat().st_size
+        # The shell has read its line before it gets the bytes, of which it would read some itself.
+        self._tell(
+            "umask 077; f=$(mktemp -d /var/tmp/aferir-move-XXXXXX) &&"
+            f" echo {self._token} 0 && head -c {size} > \"$f/c.ova\" &&"
+            " aferir cluster load \"$f/c.ova\" >&2; code=$?; rm -rf \"$f\";"
+            f" echo {self._token} $code"
+        )
+        if self._answer() != "0":
+            raise self._failed()
+        assert self._child.stdin is not None
+        try:
+            with package.open("rb") as file:
+                shutil.copyfileobj(file, self._child.stdin.buffer)
+            self._child.stdin.buffer.flush()
+        except OSError:
+            raise self._failed() from None
+        if self._answer() != "0":
+            raise self._failed()
+
+    def _tell(self, line: str) -> None:
+        assert self._child.stdin is not None
+        with contextlib.suppress(OSError):  # its answer is missed instead
+            self._child.stdin.write(f"{line}\n")
+            self._child.stdin.flush()
+
+    def _answer(self) -> str | None:
+        """The exit code after our token; None where the host has ended. Other output is skipped."""
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            token, _, code = line.strip().partition(" ")
+            if token == self._token:
+                return code
+        self._hearing.join(_ENDING_S)
+        return None
+
+    def _failed(self) -> ProgramError:
+        said = self._last()
+        return ProgramError(
+            f"{self._host} did not make the cluster{f': {said}' if said else ''}", remedy=_REMEDY
+        )
+
+    def _last(self) -> str:
+        """The last two lines that the host said: an error of aferir, and its remedy."""
+        return "; ".join([line.strip() for line in self._said if line.strip()][-2:])
+
+    def _hear(self) -> None:
+        assert self._child.stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            for line in self._child.stderr:
+                self._said = [*self._said[-_LAST_LINES:], line.rstrip("\n")]
+
