@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from aferir.config import parse
 from aferir.model.plan import HostLimits
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Failure, Record, Sample
+from aferir.model.units import parse_duration
 from aferir.registry import all_programs, kinds
 from aferir.runner.pool import IS_EMULATED
 from aferir.store import create_run, open_run
@@ -32,6 +34,13 @@ def test_it_knows_every_file_and_short_form_of_the_guide() -> None:
     assert set(re.findall(rf"`([\w-]+{SUFFIX})`", tables)) == {*short()}
     assert all(file_of(name).is_file() for name in full())
     assert not {f"{name}{SUFFIX}" for name in without_short()} & {*short()}
+
+
+@pytest.mark.parametrize("name", short())
+def test_limits_of_a_short_form_end_what_hangs_and_not_what_a_busy_machine_slows(name: str) -> None:
+    document = tomllib.loads(file_of(name).read_text(encoding="utf-8"))
+    assert parse_duration(document["experiment"]["time_limit"]) >= 3 * 3600
+    assert min(parse_duration(one["time_limit"]) for one in document["workload"]) >= 3600
 
 
 def test_a_run_of_the_file_as_it_is_now_is_read_and_no_other(tmp_path: Path) -> None:
