@@ -1,6 +1,7 @@
 /* Is a clock strictly increasing and precise (ECP)? After Dutra 2015, 7.2.1: runs of a loop of
- * small matrix blocks with one reading each; pinned, with forced migrations, and handed over
- * between threads on different cores, where a reading must be later than the one that caused it. */
+ * small matrix blocks with one reading each; pinned, with forced migrations, on a core that is taken
+ * off line and back, and handed over between threads on different cores, where a reading must be
+ * later than the one that caused it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +10,7 @@
 
 #include "arms.h"
 #include "bench.h"
+#include "plug.h"
 #include "spread.h"
 #include "study.h"
 
@@ -48,9 +50,38 @@ struct runner {
     const struct cores* cores;
     uint32_t blocks;
     uint32_t moves; /* to other cores so far; stays 0 where pinned */
-    int migrates;
+    enum movement movement;
     uint64_t last; /* of the run before */
+    int failed;    /* the core could not be taken off line or back */
 };
+
+/* In turns of four: to the last core, which is taken off line below us, on it again once it is back,
+ * and to the first one. Whoever is on a core that goes is moved by the kernel. */
+static void move_plugged(struct runner* runner) {
+    size_t last = plug_last_core(runner->cores);
+    switch (++runner->moves % 4) {
+        case 1:
+            cores_move_to(runner->cores, runner->cores->count - 1);
+            break;
+        case 2:
+            runner->failed |= !plug_set(last, 0);
+            break;
+        case 3:
+            runner->failed |= !plug_set(last, 1);
+            cores_move_to(runner->cores, runner->cores->count - 1);
+            break;
+        default:
+            cores_move_to(runner->cores, 0);
+    }
+}
+
+static void move(struct runner* runner) {
+    if (runner->movement == MOVEMENT_MIGRATED) {
+        cores_move_to(runner->cores, ++runner->moves);
+    } else if (runner->movement == MOVEMENT_PLUGGED) {
+        move_plugged(runner);
+    }
+}
 
 /* One run; returns the time spent in blocks by the clock's own account. Between the last reading on
  * one core and the first on the next there is the system call that moves us: no block. */
@@ -59,9 +90,7 @@ struct runner {
         struct arm* arm = runner->arm;                                                \
         uint64_t last = runner->last, spent = 0, reads = 0;                           \
         for (uint32_t done = 0; done < runner->blocks;) {                             \
-            if (runner->migrates) {                                                   \
-                cores_move_to(runner->cores, ++runner->moves);                        \
-            }                                                                         \
+            move(runner);                                                             \
             uint64_t first = (expression);                                            \
             if (last != 0) {                                                          \
                 note_step(tally, last, first);                                        \
@@ -220,6 +249,7 @@ static int run_loops(struct study* study, const int* places, int count, struct t
     struct arm arm;
     uint64_t last[ARMS] = {0};
     uint32_t moves = 0;
+    int failed = 0;
     if (!arm_open(&arm, study->rvec)) {
         return 0;
     }
@@ -228,15 +258,20 @@ static int run_loops(struct study* study, const int* places, int count, struct t
         for (int i = 0; i < count; ++i) {
             struct runner runner = {&arm,          matrix,
                                     &study->cores, study->options->blocks,
-                                    moves,         study->options->movement == MOVEMENT_MIGRATED,
-                                    last[i]};
+                                    moves,         study->options->movement,
+                                    last[i],       0};
             double units = WAYS_OF[places[i]].loop(&runner, &tallies[i]);
             spread_add(&tallies[i].block, units * unit_of(study, places[i]));
             last[i] = runner.last;
             moves = runner.moves;
+            failed = failed || runner.failed;
         }
     }
-    return 1;
+    if (study->options->movement == MOVEMENT_PLUGGED) {
+        plug_set(plug_last_core(&study->cores), 1);
+        output_sample(study->output, "times_off_line", (moves + 2) / 4, "1");
+    }
+    return !failed;
 }
 
 static void report(struct study* study, const int* places, int count, const struct tally* tallies) {
@@ -298,7 +333,9 @@ int study_ecp(struct study* study) {
         ran = ran && (!handed || hand_over(study, places[i], &tallies[i], &matrix));
     }
     if (!ran || (!handed && !run_loops(study, places, count, tallies, &matrix))) {
-        study->error = "no thread could be started";
+        study->error = options->movement == MOVEMENT_PLUGGED
+                           ? "the last core could not be taken off line and back, which takes root"
+                           : "no thread could be started";
         return STUDY_IMPOSSIBLE;
     }
     uint32_t blocks = handed ? (options->blocks + 1) / 2 * 2 : options->blocks;

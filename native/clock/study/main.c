@@ -17,7 +17,7 @@ static const char USAGE[] =
     "  --runs N              ecp: runs of each clock (100); cost: rounds (200); rule: looks (20);\n"
     "                        rate: changes (4)\n"
     "  --blocks N            ecp: matrix blocks of a run, with one reading each (5000)\n"
-    "  --movement WORD       ecp: pinned, migrated or handed-over (pinned)\n"
+    "  --movement WORD       ecp: pinned, migrated, handed-over or plugged (pinned)\n"
     "  --seconds S           stability, order: time to follow the clocks for (10, 3)\n"
     "  --interval-s S        ntp, order: between queries (0, 0.1); stability: between looks "
     "(0.01);\n"
@@ -51,14 +51,14 @@ struct rule {
     enum value value; /* a double, an uint32_t, or the place of a word as an int */
     double least;
     double most;
-    const char* words[3];
+    const char* words[4];
 };
 
 #define SETS(field) offsetof(struct study_options, field)
 static const struct rule RULES[] = {
     {"runs", SETS(runs), WHOLE, 1, 1e6, {0}},
     {"blocks", SETS(blocks), WHOLE, 1, 1e8, {0}},
-    {"movement", SETS(movement), WORD, 0, 0, {"pinned", "migrated", "handed-over"}},
+    {"movement", SETS(movement), WORD, 0, 0, {"pinned", "migrated", "handed-over", "plugged"}},
     {"seconds", SETS(seconds), NUMBER, 0.1, MONTH, {0}},
     {"interval-s", SETS(interval_s), NUMBER, 0, 24 * HOUR, {0}},
     {"rate-ppm", SETS(rate_ppm), NUMBER, -1000, 1000, {0}},
@@ -122,7 +122,7 @@ static double number(const char* text, const struct rule* rule) {
 }
 
 static int place_of(const char* text, const struct rule* rule) {
-    for (int i = 0; i < 3 && rule->words[i] != NULL; ++i) {
+    for (int i = 0; i < 4 && rule->words[i] != NULL; ++i) {
         if (strcmp(text, rule->words[i]) == 0) {
             return i;
         }

@@ -8,7 +8,7 @@
 #include "cores.h"
 #include "output.h"
 
-enum movement { MOVEMENT_PINNED, MOVEMENT_MIGRATED, MOVEMENT_HANDED_OVER };
+enum movement { MOVEMENT_PINNED, MOVEMENT_MIGRATED, MOVEMENT_HANDED_OVER, MOVEMENT_PLUGGED };
 
 struct study_options {
     uint32_t runs;   /* ecp: of each clock; cost: interleaved rounds; rate: changes */

@@ -15,6 +15,7 @@ from aferir.errors import ProgramError
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import duration, names, number, told, whole
+from aferir.model.plan import EnvironmentKind
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.base import Command, Program
 from aferir.programs.kernels import check_kernels, kernel_path, options, positive, read_figures
@@ -52,8 +53,12 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
     blocks: Annotated[int, whole("ecp: of a run", 1, 10**8, unset="5000")] | None = None
     movement: (
         Annotated[
-            Literal["pinned", "migrated", "handed-over"],
-            told("ecp: of the thread that reads the clock", unset="pinned"),
+            Literal["pinned", "migrated", "handed-over", "plugged"],
+            told(
+                "ecp: of the thread that reads the clock; `plugged`: its core goes off line and "
+                "comes back, in guests alone",
+                unset="pinned",
+            ),
         ]
         | None
     ) = None
@@ -214,6 +219,10 @@ class Clock(Program[ClockParameters]):
             if key not in known and getattr(parameters, key) is not None
         ]
         return wrong or _out_of_step(parameters)
+
+    def kinds_of(self, parameters: ClockParameters) -> tuple[EnvironmentKind, ...]:
+        """A guest alone where a core is taken off line: the host needs its own."""
+        return ("vm",) if parameters.movement == "plugged" else self.kinds
 
     def memory_bytes(self, parameters: ClockParameters) -> int:
         """Memory in bytes of the program and of its stored samples."""

@@ -13,6 +13,7 @@ from aferir.clock.program import CLOCK, STUDIES
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
+from aferir.programs.base import read_parameters
 from tests.unit.programs.taking import command_of, wrong_with
 
 LINE: dict[str, object] = {
@@ -122,3 +123,9 @@ def test_the_command_names_the_study_and_what_was_set(
     made = command_of(CLOCK, {"study": "ntp", "interval_s": 0.1, "server": "own"})
     assert made.arguments == ("ntp", "--interval-s", "0.1", "--server", "own")
     assert command_of(CLOCK, {"study": "cost"}).arguments == ("cost",)
+
+
+def test_no_core_of_the_host_is_taken_off_line() -> None:
+    plugged, usual = ({"study": "ecp", "movement": movement} for movement in ("plugged", "pinned"))
+    assert CLOCK.kinds_of(read_parameters(CLOCK, plugged)) == ("vm",)
+    assert CLOCK.kinds_of(read_parameters(CLOCK, usual)) == CLOCK.kinds
