@@ -46,21 +46,24 @@ class Underway:
         self._shared = shared
         hosts = math.inf if shared.hosts is None else shared.hosts
         self._free = hosts * shared.at_once
-        self._scheduling: deque[tuple[int, float]] = deque()
+        self._scheduling: deque[tuple[int, float, float]] = deque()
         self._scheduled_s = math.inf
-        self._waiting: deque[tuple[int, float]] = deque()
+        self._waiting: deque[tuple[int, float, float]] = deque()
         self._copying: list[tuple[float, int, float]] = []
         self._booting: list[tuple[float, int]] = []
         # Progress of a copy since the start, by which all copies under way advance alike.
         self._copied_s = 0.0
         self._now = 0.0
 
-    def add(self, now: float, node: int, alone_s: float) -> None:
-        """Request an allocation that takes `alone_s` alone; infinity: it never becomes ready."""
+    def add(self, now: float, node: int, alone_s: float, wake_s: float = 0.0) -> None:
+        """Request an allocation that takes `alone_s` alone; infinity: it never becomes ready.
+
+        Its host takes `wake_s` more, in which it uses nothing that is shared.
+        """
         if alone_s == math.inf:
             return
         self._move(now)
-        self._scheduling.append((node, alone_s))
+        self._scheduling.append((node, alone_s, wake_s))
         if len(self._scheduling) == 1:
             self._schedule()
 
@@ -110,7 +113,7 @@ class Underway:
         """Start copies for the requests that wait, as long as a host is free."""
         while self._waiting and self._free > 0:
             self._free -= 1
-            node, alone_s = self._waiting.popleft()
+            node, alone_s, wake_s = self._waiting.popleft()
             copy_s = self._shared.store_share * alone_s
-            rest_s = alone_s - copy_s - self._shared.scheduler_share * alone_s
+            rest_s = alone_s - copy_s - self._shared.scheduler_share * alone_s + wake_s
             heapq.heappush(self._copying, (self._copied_s + copy_s, node, rest_s))

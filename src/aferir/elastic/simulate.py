@@ -12,6 +12,7 @@ import numpy as np
 from aferir.elastic.arrivals import SHAPES, Times, arrivals
 from aferir.elastic.contention import Contention, Underway
 from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect, Settings
+from aferir.elastic.hibernation import Hibernation, Hosts, HostUse
 from aferir.elastic.metrics import Trace
 
 Draw = Callable[[], float]
@@ -52,6 +53,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     blocked_percent: float
     """PcBl: percentage of blocked clients among those received."""
     trace: Trace
+    use: HostUse | None = None
+    """Use of hosts that may hibernate; None: they were not simulated."""
 
     @property
     def accounted(self) -> bool:
@@ -86,23 +89,31 @@ def simulate(
     *,
     trace: Times | None = None,
     shared: Contention = _NOTHING_SHARED,
+    hibernation: Hibernation | None = None,
 ) -> Result:
     """Run until the last client has left and the last allocation has ended.
 
     `trace`: arrival times in seconds, which replace those drawn from the load. `shared`: what
-    allocations delay one another by. Nodes that are kept ready are so before the first client
-    arrives.
+    allocations delay one another by; `hibernation`: when hosts sleep. Nodes that are kept ready are
+    so before the first client arrives.
     """
     if trace is None:
         trace = arrivals(
             load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng
         )
-    return _Run(settings, load, trace, latency_s, Underway(shared)).go()
+    hosts = None if hibernation is None else Hosts(hibernation)
+    return _Run(settings, load, trace, latency_s, Underway(shared), hosts).go()
 
 
 class _Run:
     def __init__(
-        self, settings: Settings, load: Load, times: Times, latency_s: Draw, underway: Underway
+        self,
+        settings: Settings,
+        load: Load,
+        times: Times,
+        latency_s: Draw,
+        underway: Underway,
+        hosts: Hosts | None,
     ) -> None:
         self.front = Front(settings)
         self.load = load
@@ -111,6 +122,7 @@ class _Run:
         # All videos have one length, so clients leave in the order in which they were placed.
         self.leaving: deque[tuple[float, int]] = deque()
         self.underway = underway
+        self.hosts = hosts
         self.allocations = self.releases = 0
         self.times: list[float] = []
         self.clients: list[int] = []
@@ -121,6 +133,7 @@ class _Run:
         for action in front.start(0.0):
             assert isinstance(action, Allocate)
             self.allocations += 1
+            self._wait_for_host(0.0, action.node)
             front.ready(0.0, action.node)
         coming = iter(enumerate(self.arrivals))
         client, arrival = next(coming, (0, math.inf))
@@ -159,20 +172,29 @@ class _Run:
                 self.leaving.append((now + self.load.video_s, action.client))
             elif isinstance(action, Allocate):
                 self.allocations += 1
-                self.underway.add(now, action.node, self.latency_s())
+                wake_s = self._wait_for_host(now, action.node)
+                self.underway.add(now, action.node, self.latency_s(), wake_s)
             elif not isinstance(action, Block):
                 self.releases += 1
+                if self.hosts is not None:
+                    self.hosts.release(now, action.node)
+
+    def _wait_for_host(self, now: float, node: int) -> float:
+        """Seconds until the host of a new instance is awake."""
+        return 0.0 if self.hosts is None else self.hosts.place(now, node)
 
     def _result(self) -> Result:
         books = self.front.books
+        ended_s = self.times[-1] if self.times else 0.0
         return Result(
             books=books,
             allocations=self.allocations,
             releases=self.releases,
             most_nodes=max(self.nodes, default=0),
-            duration_s=self.times[-1] if self.times else 0.0,
+            duration_s=ended_s,
             blocked_percent=100.0 * books.blocked / books.received if books.received else 0.0,
             trace=Trace(
                 times_s=tuple(self.times), clients=tuple(self.clients), nodes=tuple(self.nodes)
             ),
+            use=None if self.hosts is None else self.hosts.use(ended_s),
         )

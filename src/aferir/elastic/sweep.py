@@ -9,6 +9,7 @@ import numpy as np
 
 from aferir.elastic.contention import Contention
 from aferir.elastic.front import Books, Settings
+from aferir.elastic.hibernation import Hibernation, HostUse
 from aferir.elastic.metrics import Elasticity, elasticity
 from aferir.elastic.simulate import Draw, Load, Result, gamma, resampled, simulate
 
@@ -41,6 +42,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Arrival times in seconds, which replace those drawn from the load."""
     shared: Contention = Contention()
     """Resources that allocations under way share, and so delay one another."""
+    hibernation: Hibernation | None = None
+    """Hosts that hibernate; None: hosts are not simulated."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +54,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     most_nodes: int
     blocked_percent: float
     followed: Elasticity
+    use: HostUse | None = None
 
 
 def course_of(job: Job) -> Result:
@@ -58,7 +62,15 @@ def course_of(job: Job) -> Result:
     rng = np.random.default_rng(list(job.seed))
     trace = None if job.trace_s is None else np.asarray(job.trace_s, dtype=float)
     latency_s = job.latency.draw(rng)
-    return simulate(job.settings, job.load, rng, latency_s, trace=trace, shared=job.shared)
+    return simulate(
+        job.settings,
+        job.load,
+        rng,
+        latency_s,
+        trace=trace,
+        shared=job.shared,
+        hibernation=job.hibernation,
+    )
 
 
 def run_one(job: Job) -> Outcome:
@@ -70,6 +82,7 @@ def run_one(job: Job) -> Outcome:
         most_nodes=made.most_nodes,
         blocked_percent=made.blocked_percent,
         followed=elasticity(made.trace, job.settings.clients_per_node),
+        use=made.use,
     )
 
 

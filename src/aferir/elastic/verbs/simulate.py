@@ -9,12 +9,14 @@ clients and instances over time of the runs that block fewest and most (its Figu
 
 `--allocation` is the latency of an allocation that is alone. With `--store`, `--scheduler` or
 `--hosts`, allocations under way delay one another: the scheduler serves one request at a time, all
-images are copied over one link, and a host carries out `--at-once` allocations (default: 1).
+images are copied over one link, and a host carries out `--at-once` allocations (default: 1). With
+`--hibernate-after`, hosts without an instance sleep, and an allocation that needs one wakes it first.
 
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
   aferir elastic simulate --allocation measured.txt --clients 400 --vary warm=0,1,2
   aferir elastic simulate --allocation 40.7,1.4 --waiting each --hosts 8 --vary store=0,0.3,0.6
+  aferir elastic simulate --hosts 8 --watts 285,12 --vary hibernate-after=0,300,inf
   aferir elastic simulate --runs 1000 --vary patience=20,30,40 --dask tcp://127.0.0.1:8786
 """
 
@@ -26,6 +28,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aferir.elastic.verbs import sleeping
 from aferir.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,8 +49,9 @@ _VARIED = (
     "at-once",
     "store",
     "scheduler",
+    *sleeping.VARIED,
 )
-_COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once")
+_COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once", *sleeping.COUNTS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--store", type=float, default=0.0, metavar="SHARE", help="of its time an allocation copies"
     )
     add("--scheduler", type=float, default=0.0, metavar="SHARE", help="of its time it is placed")
+    sleeping.add_options(parser)
     add("--vary", metavar="NAME=A,B,…", help=f"simulate each; one of {', '.join(_VARIED)}")
     add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
     add("--dask", metavar="ADDRESS", help="simulate on the workers of this scheduler of Dask")
@@ -106,11 +111,12 @@ def execute(options: argparse.Namespace) -> int:
         return published.show(options)
     if options.runs < 1:
         raise UsageError("--runs: at least one", remedy="e.g. --runs 10")
+    watts = _pair("--watts", options.watts) if options.watts else None
     levels = _levels(options.vary)
     jobs = [job for level in levels for job in _jobs(options, level)]
     found = _run(options.dask, jobs)
     rows = [
-        _row(level, found[k * options.runs : (k + 1) * options.runs])
+        _row(level, found[k * options.runs : (k + 1) * options.runs], watts)
         for k, level in enumerate(levels)
     ]
     if options.picture is not None:
@@ -195,6 +201,7 @@ def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
             scheduler_share=given["scheduler"],
             store_share=given["store"],
         )
+        hibernation = sleeping.read(given)
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic simulate --help") from None
     latency = _latency(str(given["allocation"]))
@@ -207,6 +214,7 @@ def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
             seed=(options.seed, run),
             trace_s=times,
             shared=shared,
+            hibernation=hibernation,
         )
         for run in range(options.runs)
     ]
@@ -265,7 +273,9 @@ def _measured(path: Path) -> list[float]:
     return values
 
 
-def _row(level: tuple[str, str], runs: list[Outcome]) -> dict[str, Any]:
+def _row(
+    level: tuple[str, str], runs: list[Outcome], watts: tuple[float, float] | None
+) -> dict[str, Any]:
     from statistics import mean
 
     blocked = [run.books.blocked for run in runs]
@@ -286,6 +296,7 @@ def _row(level: tuple[str, str], runs: list[Outcome]) -> dict[str, Any]:
         "under_accuracy": mean(one.under_accuracy for one in followed),
         "over_accuracy": mean(one.over_accuracy for one in followed),
         "jitter_hz": mean(one.jitter for one in followed),
+        **sleeping.row([run.use for run in runs], watts),
     }
 
 
@@ -308,6 +319,7 @@ def _show(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         "node_hours": "Node hours",
         "under_timeshare": "time with too few",
         "over_timeshare": "with too many",
+        **{key: name for key, name in sleeping.SHOWN.items() if key in rows[0]},
     }
     varied = [name for name in rows[0] if name in _VARIED]
     cells = [
