@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_links import PAGES, ROOT
+from tests.checkout import ROOT
+from tests.docs.test_links import PAGES
 
 _ESCAPED = "\\|"
 

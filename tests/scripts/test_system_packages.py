@@ -124,7 +124,9 @@ def test_packages_that_are_missing_are_installed(machine: Machine, release: str)
 
 def test_what_tests_need_comes_with_dev(machine: Machine) -> None:
     machine.run("debian 12", "dev")
-    assert {"g++", "user-mode-linux", "nginx-light", "nbdkit-plugin-python"} <= {*machine.installed()}
+    assert {"g++", "user-mode-linux", "nginx-light", "nbdkit-plugin-python"} <= {
+        *machine.installed()
+    }
 
 
 def test_what_kernels_are_compiled_with_comes_first_and_the_rest_apart(machine: Machine) -> None:

@@ -1,14 +1,16 @@
-"""Sends the package of a cluster to another host, and has the aferir there make the cluster of it."""
+"""Sends the package of a cluster to another host, whose aferir makes the cluster of it."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
@@ -33,7 +35,7 @@ class Destination:
         self._hearing = threading.Thread(target=self._hear, daemon=True)
         self._hearing.start()
 
-    def __enter__(self) -> Destination:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,17 +75,17 @@ class Destination:
         # The shell has read its line before it gets the bytes, of which it would read some itself.
         self._tell(
             "umask 077; f=$(mktemp -d /var/tmp/aferir-move-XXXXXX) &&"
-            f" echo {self._token} 0 && head -c {size} > \"$f/c.ova\" &&"
-            " aferir cluster load \"$f/c.ova\" >&2; code=$?; rm -rf \"$f\";"
+            f' echo {self._token} 0 && head -c {size} > "$f/c.ova" &&'
+            ' aferir cluster load "$f/c.ova" >&2; code=$?; rm -rf "$f";'
             f" echo {self._token} $code"
         )
         if self._answer() != "0":
             raise self._failed()
         assert self._child.stdin is not None
+        sink = self._child.stdin.fileno()
         try:
-            with package.open("rb") as file:
-                shutil.copyfileobj(file, self._child.stdin.buffer)
-            self._child.stdin.buffer.flush()
+            with package.open("rb") as file, os.fdopen(os.dup(sink), "wb") as target:
+                shutil.copyfileobj(file, target)
         except OSError:
             raise self._failed() from None
         if self._answer() != "0":
@@ -120,4 +122,3 @@ class Destination:
         with contextlib.suppress(OSError, ValueError):
             for line in self._child.stderr:
                 self._said = [*self._said[-_LAST_LINES:], line.rstrip("\n")]
-

@@ -102,7 +102,7 @@ def simulate(
             load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng
         )
     hosts = None if hibernation is None else Hosts(hibernation)
-    return _Run(settings, load, trace, latency_s, Underway(shared), hosts).go()
+    return _Run(settings, load, trace, latency_s, Underway(shared), hosts=hosts).go()
 
 
 class _Run:
@@ -113,6 +113,7 @@ class _Run:
         times: Times,
         latency_s: Draw,
         underway: Underway,
+        *,
         hosts: Hosts | None,
     ) -> None:
         self.front = Front(settings)

@@ -186,8 +186,8 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     moments: dict[str, float] = {}
     """Events by name, as in `Series`."""
     shown: Literal["first", "best", "worst"] = "first"
-    """Repetition that is drawn where they are not pooled: the first, or the best or worst one by the
-    experiment's metric.
+    """Repetition that is drawn where they are not pooled: the first one, or the best or the worst
+    by the experiment's metric.
     """
 
 

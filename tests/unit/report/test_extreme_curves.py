@@ -12,8 +12,9 @@ from aferir.report.model import Evaluation
 from tests.unit.report.test_curves import latency, plan, record
 
 
-
-def repetition(number: int, blocked: float, *, environment: int = 0, better: Better = "lower") -> Record:
+def repetition(
+    number: int, blocked: float, *, environment: int = 0, better: Better = "lower"
+) -> Record:
     """A repetition whose curve has its number as values, at moments of its own."""
     cell = plan(environments=("native", "vm")).cells[environment]
     series = latency(number, number, at=(0.1, 0.2 + number))

@@ -42,9 +42,7 @@ def as_faban(latencies: Mapping[str, Sequence[float]], measured_s: float) -> tup
             Series(metric=metric, unit="s", values=tuple(values), along="policy", at=names)
             for metric, values in figures.items()
         ),
-        Series(
-            metric="requests_per_s", unit="1/s", values=tuple(rates), along="policy", at=names
-        ),
+        Series(metric="requests_per_s", unit="1/s", values=tuple(rates), along="policy", at=names),
     )
 
 

@@ -41,8 +41,10 @@ cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
 rm -f urls asked; exit $code
 """
 """Shell commands that run the load generator on the other host, in its agent's folder."""
+
+
 class Crowd(msgspec.Struct, frozen=True):
-    """Users of a closed loop: each asks again when it has its answer and has thought, as Faban's do.
+    """Users of a closed loop: each asks again when it has its answer and has thought, as in Faban.
 
     They begin one after another during the warm-up.
     """

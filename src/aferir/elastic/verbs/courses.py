@@ -1,4 +1,4 @@
-"""Draws the best and the worst simulated run over time, as Dutra 2015 does (Figures 5.13 to 5.23)."""
+"""Draws the best and the worst simulated run over time, as Dutra 2015 does (Figures 5.13 on)."""
 
 from __future__ import annotations
 

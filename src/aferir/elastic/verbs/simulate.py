@@ -10,7 +10,7 @@ clients and instances over time of the runs that block fewest and most (its Figu
 `--allocation` is the latency of an allocation that is alone. With `--store`, `--scheduler` or
 `--hosts`, allocations under way delay one another: the scheduler serves one request at a time, all
 images are copied over one link, and a host carries out `--at-once` allocations (default: 1). With
-`--hibernate-after`, hosts without an instance sleep, and an allocation that needs one wakes it first.
+`--hibernate-after`, hosts without an instance sleep, and an allocation that needs one wakes it.
 
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50

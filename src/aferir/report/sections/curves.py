@@ -20,9 +20,9 @@ def section(subject: Subject) -> Section | None:
         blocks=(
             Paragraph(
                 "Median of the repetitions, band or line from the first to the third quartile; "
-                "axes are logarithmic where values are far apart. Of repetitions at different places, "
-                "such as moments, the best and the worst by the experiment's metric are drawn, or "
-                "the first.",
+                "axes are logarithmic where values are far apart. Of repetitions at different "
+                "places, such as moments, the best and the worst by the experiment's metric are "
+                "drawn, or the first.",
                 quiet=True,
             ),
             Picture(lambda: _charts(evaluation)),
