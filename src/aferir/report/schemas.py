@@ -27,7 +27,7 @@ class Described(msgspec.Struct, frozen=True):
 
 
 _FOLDER = f"{run.FORMAT}.0"
-_REPORT = f"{json.FORMAT}.0"
+_REPORT = f"{json.FORMAT}.1"
 FILES = {
     run.MANIFEST: Described(run.Manifest, _FOLDER, "Manifest of a run"),
     run.PLAN: Described(Plan, _FOLDER, "Plan of a run: environments, cells and rules"),
