@@ -223,7 +223,8 @@ class Sender {
     }
 
     /// The user of a closed loop asks again from the last byte on, however late we were to read it;
-    /// where its request failed after a sweep, or a server that refuses all is asked without a pause.
+    /// where its request failed after a sweep, or a server that refuses all is asked without a
+    /// pause.
     void ended(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
         tally_.ended(wanted, latency, status, failure);
         source_.ended(failure.empty() ? wanted.intended + latency : now() + kSweep);

@@ -28,8 +28,8 @@ struct Step {
     double rate = 0.0;
 };
 
-/// An open loop: requests come at exponential distances whatever became of those before. Or a closed
-/// one: each of `users` asks again when it has its answer and has thought, as Faban's do.
+/// An open loop: requests come at exponential distances whatever became of those before. Or a
+/// closed one: each of `users` asks again when it has its answer and has thought, as Faban's do.
 struct Plan {
     std::vector<Weighted> targets;
     /// That HTTP servers are asked for; empty: what stands in the URL.

@@ -28,15 +28,16 @@ using aferir::loadgen::Plan;
 using aferir::loadgen::Step;
 
 constexpr std::string_view kProgram = "request-clients";
-constexpr std::array kNames{"--url"sv,         "--urls"sv,     "--host"sv,    "--addresses"sv,
-                            "--rate"sv,        "--users"sv,    "--think"sv,   "--ramp-down"sv,
-                            "--duration"sv,    "--warm-up"sv,  "--patience"sv,
-                            "--connections"sv, "--reuse"sv,    "--seed"sv,    "--log"sv};
+constexpr std::array kNames{"--url"sv,      "--urls"sv,    "--host"sv,     "--addresses"sv,
+                            "--rate"sv,     "--users"sv,   "--think"sv,    "--ramp-down"sv,
+                            "--duration"sv, "--warm-up"sv, "--patience"sv, "--connections"sv,
+                            "--reuse"sv,    "--seed"sv,    "--log"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
     "An open loop of requests, or of gets of memcached:// or redis://ADDRESS:PORT/KEY,KEY..., at\n"
-    "exponential distances, or a closed one; a latency counts from the moment at which its request was intended.\n"
+    "exponential distances, or a closed one; a latency counts from the moment at which its request "
+    "was intended.\n"
     "Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
     "  --host NAME        that HTTP servers are asked for, where it is not the address\n"

@@ -37,7 +37,8 @@ class Source {
     }
     /// Only while there is one.
     Wanted take();
-    /// A user of a closed loop has been answered at that moment. Of an open one nothing depends on it.
+    /// A user of a closed loop has been answered at that moment. Of an open one nothing depends on
+    /// it.
     void ended(Nanoseconds moment);
 
   private:
@@ -50,8 +51,8 @@ class Source {
     std::size_t step_ = 0;
     /// The latest moment that was drawn for an open loop.
     Nanoseconds drawn_ = 0;
-    /// Of those that are to be taken, the earliest first: one of an open loop, and one for each user
-    /// who thinks of a closed one.
+    /// Of those that are to be taken, the earliest first: one of an open loop, and one for each
+    /// user who thinks of a closed one.
     std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> moments_;
 };
 

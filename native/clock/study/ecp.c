@@ -1,7 +1,7 @@
 /* Is a clock strictly increasing and precise (ECP)? After Dutra 2015, 7.2.1: runs of a loop of
- * small matrix blocks with one reading each; pinned, with forced migrations, on a core that is taken
- * off line and back, and handed over between threads on different cores, where a reading must be
- * later than the one that caused it. */
+ * small matrix blocks with one reading each; pinned, with forced migrations, on a core that is
+ * taken off line and back, and handed over between threads on different cores, where a reading must
+ * be later than the one that caused it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,8 +55,8 @@ struct runner {
     int failed;    /* the core could not be taken off line or back */
 };
 
-/* In turns of four: to the last core, which is taken off line below us, on it again once it is back,
- * and to the first one. Whoever is on a core that goes is moved by the kernel. */
+/* In turns of four: to the last core, which is taken off line below us, on it again once it is
+ * back, and to the first one. Whoever is on a core that goes is moved by the kernel. */
 static void move_plugged(struct runner* runner) {
     size_t last = plug_last_core(runner->cores);
     switch (++runner->moves % 4) {
