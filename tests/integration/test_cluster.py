@@ -230,12 +230,17 @@ def moved(tmp_path: Path) -> None:
     """Move the cluster `loaded` to a host that is this machine with another state folder."""
     there = {"AFERIR_STATE": str(tmp_path / "there"), "PATH": f"{BIN}:{os.environ['PATH']}"}
     hosts = tmp_path / "hosts.toml"
-    reaches = {
-        "without": ["env", "PATH=/usr/bin:/bin"],
-        "full": ["env", "AFERIR_STATE=/dev/null/full", f"PATH={there['PATH']}"],
-        "other": ["env", *(f"{name}={value}" for name, value in there.items())],
+    ways = {
+        "without": {"PATH": "/usr/bin:/bin"},
+        "full": {**there, "AFERIR_STATE": "/dev/null/full"},
+        "other": there,
     }
-    tables = (f'[[host]]\nname = "{n}"\nreach = "{shlex.join(r)}"\n' for n, r in reaches.items())
+    for name, variables in ways.items():
+        reach = tmp_path / name
+        given = shlex.join(f"{key}={value}" for key, value in variables.items())
+        reach.write_text(f'#!/bin/sh\nexec env {given} "$@"\n', encoding="utf-8")
+        reach.chmod(0o755)
+    tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
     hosts.write_text("".join(tables), encoding="utf-8")
     for host, code in (("without", 3), ("full", 4), ("nowhere", 2)):
         assert main(["cluster", "move", "loaded", str(hosts), host]) == code
