@@ -16,6 +16,7 @@ constexpr std::size_t kRings = 6;
 constexpr std::size_t kRandomRings = 30;
 constexpr std::size_t kPatterns = kRings + kRandomRings;
 constexpr std::size_t kMethods = 3;
+/// Times that all is measured, of which the best counts; with fewer the figure is no b_eff.
 constexpr std::size_t kRepetitions = 3;
 constexpr std::int64_t kMemoryOverLargest = 128;
 

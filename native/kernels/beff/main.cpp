@@ -32,9 +32,11 @@ constexpr std::string_view kUsage =
     "                   128 MiB at most\n"
     "  --budget MS      time for all patterns of one message size by one method (500); 189 such\n"
     "  --seed N         which random rings (1)\n"
+    "  --repetitions N  of all, of which the best counts; b_eff has three (3)\n"
     "  --patterns all|challenge   challenge: only the ping-pong and rings of the HPC Challenge\n"
     "exit code: 0 measured, 1 data came out wrong, 2 wrong command line, 3 not enough memory";
-constexpr std::array<std::string_view, 4> kNames{"--memory", "--budget", "--seed", "--patterns"};
+constexpr std::array<std::string_view, 5> kNames{"--memory", "--budget", "--seed", "--repetitions",
+                                                 "--patterns"};
 constexpr std::array<std::string_view, 1> kFlags{"--help"};
 constexpr std::int64_t kLargestMessage = 128LL << 20;
 constexpr std::int64_t kLeastMemory = 1LL << 20;
@@ -96,6 +98,8 @@ Options options_of(const Arguments& arguments) {
     options.largest_bytes = std::min<std::int64_t>(memory / kMemoryOverLargest, kLargestMessage);
     options.budget_s = static_cast<double>(arguments.integer("--budget", 500, 1, 60'000)) * 1e-3;
     options.seed = static_cast<std::uint64_t>(arguments.integer("--seed", 1, 0, 1LL << 31));
+    options.repetitions =
+        static_cast<std::size_t>(arguments.integer("--repetitions", kRepetitions, 1, kRepetitions));
     return options;
 }
 

@@ -103,7 +103,7 @@ Outcome measure(const Options& options) {
     exchange.touch(room);
     Outcome outcome;
     Series series(options, exchange, partners);
-    for (std::size_t repetition = 0; repetition < kRepetitions; ++repetition) {
+    for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t method = 0; method < kMethods; ++method) {
             series.run(kAll[method], method, outcome.measured);
         }

@@ -13,6 +13,7 @@ struct Options {
     /// About so long for all patterns of one message size by one method, once.
     double budget_s = 0.5;
     std::uint64_t seed = 1;
+    std::size_t repetitions = kRepetitions;
 };
 
 struct Outcome {

@@ -46,6 +46,9 @@ class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
         int, whole("for all patterns of one size by one method", 1, 60_000, unit="ms")
     ] = 500
     seed: Annotated[int, whole("which random rings", 0, 2**31)] = 1
+    repetitions: Annotated[
+        int, whole("of all messages, of which the best counts; b_eff has three", 1, 3)
+    ] = 3
 
 
 class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
@@ -69,6 +72,7 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
             "--memory": parameters.memory_bytes,
             "--budget": parameters.budget_ms,
             "--seed": parameters.seed,
+            "--repetitions": parameters.repetitions,
         }
         arguments = [word for pair in values.items() for word in map(str, pair)]
         return launch(NATIVE, arguments, processes=parameters.processes, mpi=parameters.mpi)

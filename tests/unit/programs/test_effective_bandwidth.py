@@ -43,6 +43,7 @@ def test_a_message_takes_two_processes() -> None:
     assert "2 to" in wrong_with(EFFECTIVE_BANDWIDTH, {"processes": 1})[0]
     assert wrong_with(EFFECTIVE_BANDWIDTH, {"memory_bytes": 5})
     assert wrong_with(EFFECTIVE_BANDWIDTH, {"mpi": "lam"})
+    assert "1 to 3" in wrong_with(EFFECTIVE_BANDWIDTH, {"repetitions": 4})[0]
 
 
 def test_memory_grows_with_processes_and_messages_up_to_the_largest() -> None:
