@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # `scripts/package spack` writes the version and the checksum of its source archive into this file.
 
+import os
+
 from spack_repo.builtin.build_systems.python import PythonPackage
 
 from spack.package import *
@@ -42,14 +44,14 @@ class Aferir(PythonPackage):
     depends_on("py-scipy@1.15:", type="run")
     depends_on("py-shtab@1.7:", type="run")
 
-    depends_on("openmpi", when="mpi=openmpi")
-    depends_on("mpich", when="mpi=mpich")
+    depends_on("openmpi", when="mpi=openmpi", type=("build", "link", "run"))
+    depends_on("mpich", when="mpi=mpich", type=("build", "link", "run"))
     depends_on("zlib-api", when="+dedup", type=("build", "link"))
     depends_on("openssl", when="+dedup", type=("build", "link"))
 
     def config_settings(self, spec, prefix):
-        """Settings of scikit-build-core: the compiler wrapper of an MPI has no suffix in Spack, and
-        the clocks' module is for the one Python of the spec."""
+        """Settings of scikit-build-core: an MPI's compiler wrapper, the clocks' module for the
+        one Python of the spec."""
         settings = {
             "wheel.py-api": "",
             "cmake.define.AFERIR_ONE_PYTHON": True,
@@ -57,5 +59,11 @@ class Aferir(PythonPackage):
         }
         for name in ("openmpi", "mpich"):
             if f"mpi={name}" in spec:
-                settings[f"cmake.define.AFERIR_MPICC_{name}"] = spec[name].prefix.bin.mpicc
+                settings[f"cmake.define.AFERIR_MPICC_{name}"] = self.compiler_wrapper(name)
         return settings
+
+    def compiler_wrapper(self, name):
+        """Path of an MPI's mpicc. As externals, both of Debian are in /usr, with suffixes."""
+        folder = self.spec[name].prefix.bin
+        suffixed = join_path(folder, f"mpicc.{name}")
+        return suffixed if os.path.exists(suffixed) else folder.mpicc

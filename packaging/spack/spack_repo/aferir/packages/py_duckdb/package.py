@@ -6,7 +6,7 @@ from spack.package import *
 
 
 class PyDuckdb(PythonPackage):
-    """The database DuckDB as a module of Python, which has a source archive of its own from 1.4 on."""
+    """The database DuckDB as a Python module. Since 1.4 it has a source archive of its own."""
 
     homepage = "https://duckdb.org"
     pypi = "duckdb/duckdb-1.5.2.tar.gz"
