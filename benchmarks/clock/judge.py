@@ -11,7 +11,7 @@ from aferir.clock.bench_program import Bound, Ecp, EcpCase, Line, Sync, cost_of
 from aferir.model.bench import Figure
 from aferir.statistics.intervals import median_interval
 
-OVER_RDTSCP = 1.10
+OVER_RDTSCP = 1.05
 OVER_MONOTONIC = 0.85
 MEDIAN_ERROR_NS = 50.0
 P99_ERROR_NS = 200.0
