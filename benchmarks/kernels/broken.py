@@ -20,7 +20,10 @@ from aferir.linux import process
 from aferir.model.bench import Figure
 
 KERNELS = Path(__file__).parents[2] / "native/kernels"
-_COMMON = ("arguments", "histogram", "isa", "json", "memory", "memory_limits", "program", "storage")
+_COMMON = (
+    *("arguments", "awaited", "histogram", "isa", "json", "memory", "memory_limits", "program"),
+    "storage",
+)
 _SHARED = (
     *("adi_problem", "cg_matrix", "ep_reference", "ft_reference", "is_problem", "lu_problem"),
     *("mg_problem", "npb", "pseudo_application"),
@@ -55,14 +58,14 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         Fault("ep_batch.hpp", "counts[annulus] += distance[lane] >=", "counts[annulus] += 0.5 >="),
     ),
     "cg": (
-        Fault("cg.cpp", "beta = next_rho / rho;", "beta = 1.01 * next_rho / rho;"),
+        Fault("cg.cpp", "z_[j] += alpha * p_[j];", "z_[j] += 1.001 * alpha * p_[j];"),
         Fault("cg.cpp", "r_[j] -= alpha * q_[j];", "r_[j] -= 1.001 * alpha * q_[j];"),
         Fault("cg_blocks.hpp", "plan.matrix.values[element] : 0.0;", "0.0 : 0.0;"),
     ),
     "is": (
         Fault("is_ranking.hpp", "chunk[i] += counts[i];", "chunk[i] += counts[i] + (i == 900);"),
         Fault("is_ranking.hpp", "rank += before;", "rank += before - 1;"),
-        Fault("is_ranking.hpp", "count = total;", "count = total + (total == 5000);"),
+        Fault("is_ranking.hpp", "total += count;", "total += count + (count == 30);"),
     ),
     "mg": (
         Fault("mg_rows.hpp", "row[size] = row[0];", "row[size] = row[1];"),

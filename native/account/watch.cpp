@@ -237,6 +237,7 @@ class Looks {
     /// Seconds of the target on each processor since the last time; without a target, everybody's.
     std::vector<double> drain(const Target& target, Samples& samples, std::mt19937_64& draw) {
         std::vector<double> used;
+        used.reserve(samplers_.size());
         for (auto& sampler : samplers_) {
             used.push_back(sampler.drain(target, samples));
         }

@@ -4,8 +4,9 @@
 # copy that the linker keeps for everybody, and the v2 path then dies of an illegal instruction.
 # So the objects of one level are first joined by `ld -r --force-group-allocation`, which turns
 # COMDAT groups into plain sections, and then every symbol but the entry point is made local by
-# objcopy. No other object can see, let alone pick, the code inside. tests/isa_symbols.cmake
-# asserts that exactly one symbol is left global.
+# objcopy. No other object can see, let alone pick, the code inside. tests/kernels/sealed.cmake
+# asserts that exactly one symbol is left global. `-d` gives common symbols their place before: as
+# local ones they would have none, and clang's lock of `omp critical` is one.
 
 include(CheckCXXSourceRuns)
 
@@ -84,7 +85,7 @@ function(aferir_isa_object output name isa)
   list(TRANSFORM arg_ENTRY PREPEND --keep-global-symbol= OUTPUT_VARIABLE keep)
   add_custom_command(
     OUTPUT ${sealed}
-    COMMAND ${AFERIR_LD} ${AFERIR_LD_FORMAT} -r --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
+    COMMAND ${AFERIR_LD} ${AFERIR_LD_FORMAT} -r -d --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
     COMMAND ${CMAKE_OBJCOPY} ${keep} ${joined} ${sealed}
     DEPENDS $<TARGET_OBJECTS:${target}>
     COMMAND_EXPAND_LISTS VERBATIM)

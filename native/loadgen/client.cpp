@@ -125,7 +125,7 @@ void Client::begin_stream(std::span<const char> body, Nanoseconds at, Nanosecond
 
 void Client::read_stream(Nanoseconds now) {
     if (chunks_) {
-        read_chunks(now);
+        read_chunks(*chunks_, now);
         return;
     }
     const Received got = discard(socket_);
@@ -137,19 +137,19 @@ void Client::read_stream(Nanoseconds now) {
 }
 
 /// Sizes stand between the bytes, so that they cannot be thrown away unread.
-void Client::read_chunks(Nanoseconds now) {
+void Client::read_chunks(Chunks& chunks, Nanoseconds now) {
     std::array<char, 65536> buffer;
     Received got;
     do {
         got = receive(socket_, buffer);
         std::span<const char> bytes = std::span(buffer).first(static_cast<std::size_t>(got.bytes));
-        take(chunks_->feed(bytes), got.at, now);
+        take(chunks.feed(bytes), got.at, now);
     } while (got.bytes == static_cast<std::int64_t>(buffer.size()) &&
-             chunks_->state() == Chunks::State::kReading);
-    if (chunks_->state() == Chunks::State::kDone) {
+             chunks.state() == Chunks::State::kReading);
+    if (chunks.state() == Chunks::State::kDone) {
         playback_.ends(now);
     }
-    after_stream(got.ended || chunks_->state() == Chunks::State::kBroken, now);
+    after_stream(got.ended || chunks.state() == Chunks::State::kBroken, now);
 }
 
 void Client::take(std::int64_t bytes, Nanoseconds at, Nanoseconds now) {

@@ -81,7 +81,7 @@ class Client {
     void follow(Nanoseconds now);
     void begin_stream(std::span<const char> body, Nanoseconds at, Nanoseconds now);
     void read_stream(Nanoseconds now);
-    void read_chunks(Nanoseconds now);
+    void read_chunks(Chunks& chunks, Nanoseconds now);
     void take(std::int64_t bytes, Nanoseconds at, Nanoseconds now);
     void after_stream(bool ended, Nanoseconds now);
     void end(Outcome outcome, std::string_view reason, Nanoseconds now);

@@ -47,6 +47,7 @@ Target named(Target target, const std::string& host) {
 std::vector<std::size_t> group_by_host(const std::vector<Weighted>& targets) {
     std::map<std::string, std::size_t> hosts;
     std::vector<std::size_t> groups;
+    groups.reserve(targets.size());
     for (const Weighted& one : targets) {
         groups.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
     }

@@ -62,8 +62,8 @@ constexpr std::string_view kHelp =
 double number_of(std::string_view text, std::string_view what, double least, double most) {
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() ||
-        !(value >= least && value <= most)) {
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    if (!whole || !(value >= least && value <= most)) {  // no number is in no range
         throw UsageError(std::string(what) + " " + std::string(text) + " is no possible number");
     }
     return value;

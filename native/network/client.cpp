@@ -128,7 +128,7 @@ void TcpTransport::take_part(std::size_t pair, Run& run) {
         if (!begun) {
             run.begin.arrive_and_drop();
         }
-        const std::lock_guard lock(run.mutex);
+        const std::scoped_lock lock(run.mutex);
         if (!run.failure) {
             run.failure = std::current_exception();
             for (auto& other : pairs_) {
@@ -159,7 +159,7 @@ void TcpTransport::measure(Pair& pair, Run& run, bool stamped) {
         throw CorruptData(corruption(run.trial, *at, "client"));
     }
     const double seconds = static_cast<double>(duration_ns) * 1e-9;
-    const std::lock_guard lock(run.mutex);
+    const std::scoped_lock lock(run.mutex);
     run.result.mean_s += seconds;
     run.result.longest_s = std::max(run.result.longest_s, seconds);
     run.result.rounds.merge(rounds);

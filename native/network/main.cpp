@@ -211,10 +211,10 @@ int run(const Arguments& arguments) {
 }  // namespace aferir::network
 
 int main(int count, char** values) {
-    using namespace aferir::network;
+    namespace own = aferir::network;
     const std::vector<std::string_view> given(values + 1, values + count);
-    std::vector<std::string_view> names(kSweepNames.begin(), kSweepNames.end());
-    names.insert(names.end(), kOwnNames.begin(), kOwnNames.end());
-    return run_sweep_program(kProgram,
-                             [&] { return run(aferir::Arguments(given, names, kFlags)); });
+    std::vector<std::string_view> names(own::kSweepNames.begin(), own::kSweepNames.end());
+    names.insert(names.end(), own::kOwnNames.begin(), own::kOwnNames.end());
+    return own::run_sweep_program(
+        own::kProgram, [&] { return own::run(aferir::Arguments(given, names, own::kFlags)); });
 }

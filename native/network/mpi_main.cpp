@@ -68,15 +68,16 @@ int run(const Arguments& arguments, int rank) {
 }  // namespace aferir::network
 
 int main(int count, char** values) {
-    using namespace aferir::network;
+    namespace own = aferir::network;
     MPI_Init(&count, &values);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const std::vector<std::string_view> given(values + 1, values + count);
-    std::vector<std::string_view> names(kSweepNames.begin(), kSweepNames.end());
+    std::vector<std::string_view> names(own::kSweepNames.begin(), own::kSweepNames.end());
     names.emplace_back("--clock");
-    const int code = run_sweep_program(
-        kProgram, [&] { return run(aferir::Arguments(given, names, kFlags), rank); });
+    const int code = own::run_sweep_program(own::kProgram, [&] {
+        return own::run(aferir::Arguments(given, names, own::kFlags), rank);
+    });
     // Data that came out wrong was told to all ranks; whatever else fails may be known to one
     // alone.
     if (code > aferir::kUnverified) {

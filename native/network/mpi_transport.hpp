@@ -32,7 +32,7 @@ class MpiTransport : public Transport {
     enum class Shared : std::uint8_t { kNone, kCounter, kWtime };
 
     [[nodiscard]] bool measures() const { return rank_ < pairs_; }
-    Shared find_clock() const;
+    [[nodiscard]] Shared find_clock() const;
     TrialResult take_part(const Trial& trial);
     Stamps take_part_stamped(const Trial& trial);
     template <typename C>

@@ -171,7 +171,7 @@ void Server::answer(Connection& connection) {
 }
 
 std::uint16_t Server::clock_port() {
-    const std::lock_guard lock(clock_mutex_);
+    const std::scoped_lock lock(clock_mutex_);
     if (!clock_) {
         rgap_server_config config{};
         rgap_server_config_init(&config);

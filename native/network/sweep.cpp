@@ -8,7 +8,7 @@ namespace aferir::network {
 namespace {
 
 constexpr std::uint64_t kStampedRounds = 256;
-constexpr double kFirstGuess_s = 1e-4;
+constexpr double kFirstGuessS = 1e-4;
 constexpr std::array<std::pair<const char*, double>, 4> kQuantiles{
     {{"p50_s", 0.5}, {"p90_s", 0.9}, {"p99_s", 0.99}, {"p999_s", 0.999}}};
 
@@ -88,7 +88,7 @@ int messages_of(Mode mode) { return mode == Mode::kStream ? 1 : 2; }
 
 std::vector<SizeFigures> sweep(Transport& transport, const SweepOptions& options) {
     std::vector<SizeFigures> sizes;
-    double round_s = kFirstGuess_s;
+    double round_s = kFirstGuessS;
     for (const auto bytes :
          message_sizes(options.least_bytes, options.most_bytes, options.perturbation)) {
         sizes.push_back(measure(transport, options, bytes, round_s));

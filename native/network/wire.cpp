@@ -69,6 +69,7 @@ class Reader {
     std::vector<std::uint64_t> numbers(std::size_t count) {
         std::vector<std::uint64_t> values;
         for (std::size_t i = 0; i < count; ++i) {
+            // NOLINTNEXTLINE(performance-inefficient-vector-operation): the count is another's word
             values.push_back(number<std::uint64_t>());
         }
         return values;

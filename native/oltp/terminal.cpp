@@ -56,6 +56,7 @@ void add(Result& whole, const Terminal& terminal) {
 Result run_terminals(const std::string& socket, const Scale& scale, int terminals,
                      std::int64_t transactions, std::uint64_t seed) {
     std::vector<std::unique_ptr<Terminal>> all;
+    all.reserve(static_cast<std::size_t>(terminals));
     for (int number = 0; number < terminals; ++number) {
         all.push_back(std::make_unique<Terminal>(socket, scale,
                                                  seed * 1'000'003 + static_cast<unsigned>(number)));
