@@ -10,7 +10,8 @@ import msgspec
 
 from aferir.environments.base import Instance
 from aferir.environments.lxc.container import Container
-from aferir.environments.qemu.vm import GuestNetwork, VirtualMachine
+from aferir.environments.qemu.network import GuestNetwork
+from aferir.environments.qemu.vm import VirtualMachine
 from aferir.linux import process
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec

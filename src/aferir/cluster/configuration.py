@@ -88,13 +88,14 @@ def hostfile(description: Description) -> str:
     return "".join(f"{node_name(n)} slots={slots}\n" for n in range(description.nodes))
 
 
-def mpi(description: Description, host_cpus: int) -> str:
+def mpi(cpus: int, host_cpus: int) -> str:
     """Parameters for Open MPI: TCP between nodes, over the cluster's own network only.
 
-    If nodes share the host's CPUs, waiting ranks yield; otherwise no rank would make progress. A
-    daemon that has not heard from a node for 11 s takes it for dead, and ends the job.
+    If the nodes of a host have more `cpus` together than it has, waiting ranks yield; otherwise no
+    rank would make progress. A daemon that has not heard from a node for 11 s takes it for dead,
+    and ends the job.
     """
-    shared = description.cpus * description.nodes > host_cpus
+    shared = cpus > host_cpus
     lines = [
         "pml = ob1",
         "btl = self,vader,tcp",

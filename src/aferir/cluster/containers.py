@@ -58,7 +58,7 @@ class ContainerNodes:
         first = self.process(entry)
         if first is None:
             raise ProgramError(f"{node.name} started and ended at once")
-        network.join(place.network, node, first)
+        network.join(place.network, node, first, place.mtu)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Wait until the node's first program has created the file `configuration.READY`."""

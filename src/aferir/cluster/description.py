@@ -106,6 +106,16 @@ def check_pins(state: State, chosen: Mapping[str, tuple[int, ...]], host: Sequen
             )
 
 
+def numbers_of(nodes: int, hosts: int, place: int) -> range:
+    """Numbers of the nodes on one of several hosts, `place` in their order from 0.
+
+    Each has equally many, and the first ones one more where they do not divide.
+    """
+    least, more = divmod(nodes, hosts)
+    first = place * least + min(place, more)
+    return range(first, first + least + (place < more))
+
+
 def node_name(number: int) -> str:
     """Name of a node: `front` for number 0, then `node1`, `node2` ..."""
     return FRONT if number == 0 else f"node{number}"

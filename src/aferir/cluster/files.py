@@ -28,8 +28,13 @@ def check() -> list[Finding]:
     return []
 
 
-def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
-    """Create everything that nodes share: the cluster's own keys, a home, the configuration."""
+def make(
+    folder: Path, description: Description, host_cpus: Sequence[int], nodes: int | None = None
+) -> None:
+    """Create everything that nodes share: the cluster's own keys, a home, the configuration.
+
+    `nodes` of them are on this host; None: all.
+    """
     config = folder / "config"
     config.mkdir()
     for name in _KEYS:
@@ -55,14 +60,17 @@ def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> No
         (config / "munge.key").chmod(0o600)
         (config / "more").write_text(slurm.START, encoding="ascii")
         (config / "more").chmod(0o755)
-    write(folder, description, host_cpus)
+    write(folder, description, host_cpus, nodes)
 
 
-def write(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
+def write(
+    folder: Path, description: Description, host_cpus: Sequence[int], nodes: int | None = None
+) -> None:
     """Write the files that depend on the number of nodes; each is replaced atomically."""
+    cpus = description.cpus * (description.nodes if nodes is None else nodes)
     write_names(folder, description)
     _replace(folder, "hostfile", configuration.hostfile(description))
-    _replace(folder, "mpi.conf", configuration.mpi(description, len(host_cpus)))
+    _replace(folder, "mpi.conf", configuration.mpi(cpus, len(host_cpus)))
 
 
 def write_names(folder: Path, description: Description) -> None:

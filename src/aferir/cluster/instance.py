@@ -33,6 +33,10 @@ from aferir.model.plan import Cpus, EnvironmentKind, EnvironmentSpec, Tenants
 
 KIND = "cluster"
 _SHARED = PurePosixPath("/home")
+AUTHORIZED = PurePosixPath(configuration.FOLDER) / "authorized_keys"
+"""File on the nodes with the public keys of users; on several hosts `put` adds the others'."""
+KNOWN = PurePosixPath(configuration.FOLDER) / "known_hosts"
+"""File on the nodes with the public keys of nodes, written as `AUTHORIZED` is."""
 _RELEASE = "[a-z]{1,30}"
 
 
@@ -106,7 +110,10 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Check that a release is only set for containers, and a network device for guests."""
+        """Check that keys are of this kind of nodes, and that each of several hosts has a node."""
+        if self.nodes < len(self.host.split(",")):
+            said = "are fewer than its hosts, each of which has one"
+            return (Wrong("nodes", said, "ask for more, or name fewer hosts"),)
         guests = manager.of_kind(self.node_kind).own_kernel
         if self.suite is not None and guests:
             said = "guests have the host's release"
@@ -155,7 +162,12 @@ class Cluster:
         clock = time.perf_counter()
         host = affinity.pinned(spec, affinity.host_cpus())
         state = manager.create_from(
-            description, lambda _: base.folder, self._progress, host=host, keep=False
+            description,
+            lambda _: base.folder,
+            self._progress,
+            host=host,
+            keep=False,
+            overlay=spec.overlay,
         )
         emulated = manager.backend(description).own_kernel and not kvm.verdict(base).works
         return ClusterInstance(spec, state, emulated, time.perf_counter() - clock)
@@ -202,9 +214,13 @@ class ClusterInstance:
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into a folder that all nodes share."""
+        """Copy one host file into a folder that all nodes share, or replace its keys."""
         self._alive()
-        rooted.put(self._place.folder / "home", source, _shared(destination))
+        if destination in (AUTHORIZED, KNOWN):
+            config = self._place.folder / "config"
+            rooted.put(config, source, PurePosixPath("/") / destination.name)
+        else:
+            rooted.put(self._place.folder / "home", source, _shared(destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
         """Copy one file from such a folder to the host."""
@@ -281,4 +297,5 @@ CLUSTER = Kind(
     clean={manager.KIND: manager.undo_cluster, workshop.KIND: workshop.give_back},
     least_memory_bytes=2**26,
     mpi=configuration.MPI,
+    spreads=True,
 )

@@ -20,6 +20,7 @@ from aferir.cluster.description import (
     check_pins,
     node_name,
     number_of,
+    numbers_of,
 )
 from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
@@ -32,6 +33,7 @@ from aferir.image import userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, journal, namespace, process
 from aferir.machine import processors
+from aferir.model.overlay import Overlay
 
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
@@ -76,32 +78,38 @@ def create_from(
     *,
     host: Sequence[int] = (),
     keep: bool = True,
+    overlay: Overlay | None = None,
 ) -> State:
     """Create a cluster from any userland.
 
     `furnish` receives the cluster's new folder, in which it may create a home, and returns the
     folder of the userland. The nodes run on the CPUs `host`, by default on all of this process.
     Without `keep`, the cluster is not listed, and becomes an orphan if this process dies; its
-    creator must undo it.
+    creator must undo it. With `overlay` only the nodes of one host are created, which the network
+    joins to those of others.
     """
+    hosts, at = (1, 0) if overlay is None else (len(overlay.hosts), overlay.place)
+    numbers = numbers_of(description.nodes, hosts, at)
     kept_by = storing.state_file(description.name)
     details = {"name": description.name}
     entry = journal.write(KIND, details, kept_by=kept_by)
     try:
         with storing.claimed(description.name, entry) as folder:
             base = furnish(folder)
-            chosen = _placed(description, host)
-            files.make(folder, description, _all(chosen))
+            chosen = _placed(description, host, len(numbers))
+            files.make(folder, description, _all(chosen), len(numbers))
             wires = journal.write(namespace.KIND, {}, kept_by=kept_by)
-            network.make(wires)
-            place = Place(description=description, folder=folder, image=base, network=wires)
-            progress(f"starting {description.nodes} nodes")
+            mtu = network.make(wires, overlay)
+            place = Place(
+                description=description, folder=folder, image=base, network=wires, mtu=mtu
+            )
+            progress(f"starting {len(numbers)} nodes")
             state = State(
                 description=description,
                 entry=entry.id,
                 network=wires.id,
                 image=str(base),
-                nodes=tuple(_start(place, range(description.nodes), dict(enumerate(chosen)))),
+                nodes=tuple(_start(place, numbers, dict(zip(numbers, chosen, strict=True)))),
             )
             if keep:
                 storing.write(state)
@@ -268,10 +276,13 @@ def place_of(state: State) -> Place:
     )
 
 
-def _placed(description: Description, host: Sequence[int] = ()) -> list[tuple[int, ...]]:
-    """CPUs of each node."""
+def _placed(
+    description: Description, host: Sequence[int] = (), nodes: int | None = None
+) -> list[tuple[int, ...]]:
+    """CPUs of each node, or of that many of them."""
     known = processors.read(host or affinity.host_cpus())
-    return placing.place(description.placement, description.nodes, description.cpus, known)
+    count = description.nodes if nodes is None else nodes
+    return placing.place(description.placement, count, description.cpus, known)
 
 
 def _all(chosen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -1,16 +1,21 @@
-"""The network of a cluster: a bridge in a namespace of its own, invisible on the host."""
+"""The network of a cluster: a bridge in a namespace of its own, invisible on the host.
+
+The bridges of a cluster on several hosts are joined by VXLAN (`aferir.linux.overlay`).
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from aferir.cluster.description import Node, mac, number_of
-from aferir.linux import journal, namespace, process
+from aferir.linux import journal, namespace, overlay, process
+from aferir.model.overlay import Overlay
 
 INTERFACE = "eth0"
 BRIDGE = "bridge"
-HOST_ADDRESS = "10.77.0.254"
-"""Address of the bridge in its namespace, from which commands are sent to guests."""
+PREFIX = 16
+"""Length in bits of the network's prefix, which nodes and bridges have in common."""
+_MTU = 1500
 _TIME_LIMIT_S = 60.0
 
 
@@ -19,16 +24,28 @@ def name_of(entry: journal.Entry) -> str:
     return namespace.name_of(entry, BRIDGE)
 
 
-def make(entry: journal.Entry) -> None:
-    """Create the bridge. Errors: ProgramError with ip(8)'s message if the kernel refuses."""
+def make(entry: journal.Entry, hosts: Overlay | None = None) -> int:
+    """Create the bridge, joined to those on other hosts; returns the largest packet in bytes.
+
+    Errors: ProgramError with ip(8)'s message if the kernel refuses; MissingError without VXLAN.
+    """
     process.run(["ip", "netns", "add", name_of(entry)], timeout_s=_TIME_LIMIT_S)
     lines = [
         f"link add {BRIDGE} type bridge",
         f"link set {BRIDGE} addrgenmode none up",
-        f"address add {HOST_ADDRESS}/24 dev {BRIDGE}",
+        f"address add {_own_address(hosts)}/{PREFIX} dev {BRIDGE}",
         "link set lo up",
     ]
     _batch(["ip", "-n", name_of(entry)], lines)
+    if hosts is None:
+        return _MTU
+    overlay.extend(hosts, name_of(entry), BRIDGE)
+    return overlay.mtu(name_of(entry))
+
+
+def _own_address(hosts: Overlay | None) -> str:
+    """Address of the bridge in its namespace, from which commands are sent to guests."""
+    return f"10.77.1.{1 if hosts is None else hosts.place + 1}"
 
 
 def exists(entry: journal.Entry | None) -> bool:
@@ -36,8 +53,8 @@ def exists(entry: journal.Entry | None) -> bool:
     return entry is not None and (namespace.FOLDER / name_of(entry)).exists()
 
 
-def join(entry: journal.Entry, node: Node, process_id: int) -> None:
-    """Connect a container, by its first process, to the bridge.
+def join(entry: journal.Entry, node: Node, process_id: int, mtu: int) -> None:
+    """Connect a container, by its first process, to the bridge; `mtu` is of its packets in bytes.
 
     The interface is removed together with the container's namespace.
     """
@@ -47,8 +64,8 @@ def join(entry: journal.Entry, node: Node, process_id: int) -> None:
     _batch(
         ["nsenter", f"--net={Path('/proc') / str(process_id) / 'ns/net'}", "ip"],
         [
-            f"address add {node.address}/24 dev {INTERFACE}",
-            f"link set {INTERFACE} addrgenmode none",
+            f"address add {node.address}/{PREFIX} dev {INTERFACE}",
+            f"link set {INTERFACE} addrgenmode none mtu {mtu}",
             f"link set {INTERFACE} up",
         ],
     )

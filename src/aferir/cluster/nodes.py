@@ -23,6 +23,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     image: Path
     """Folder of the userland: see `image.userland`."""
     network: journal.Entry
+    mtu: int = 1500
+    """Largest packet in bytes between nodes."""
 
 
 class Nodes(Protocol):

@@ -11,7 +11,6 @@ from aferir.config.fields import Fields, Name
 from aferir.config.problems import Problems
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, Wrong, read_value
-from aferir.model.host import SPREAD
 from aferir.model.parameters import told
 from aferir.model.plan import UNASKED, EnvironmentSpec, HostLimits
 from aferir.model.units import format_size
@@ -97,7 +96,7 @@ def specification(
         spec = kind.spec(
             name=environment.name, kind=kind.name, accounted=environment.accounted, **found
         )
-        wrong += spec.conflicts()
+        wrong += (*spec.conflicts(), *_wrong_spread(spec, kind))
     for one in wrong:
         place = levels[one.key].path if one.key in levels else f"{environment.path}.{one.key}"
         problems.add(place, one.message, one.remedy)
@@ -113,9 +112,9 @@ def _host_of(
         return here, None
     names = name.split(",")
     if all(one in here.others for one in names):
-        several = len(names) > 1 and environment.table.get("kind") != SPREAD
-        said = f"several hosts are for environments of kind {SPREAD}"
-        wrong = Wrong("host", said, "name one host") if several else None
+        several = len(names) > 1 and not environment.kind.spreads
+        said = f"an environment of kind {environment.kind.name} is on one host"
+        wrong = Wrong("host", said, "name one, or take another kind") if several else None
         if len(set(names)) < len(names):
             wrong = Wrong("host", f"{shown(name)} names a host twice", "name each once")
         return here.least_of(names), wrong
@@ -123,6 +122,13 @@ def _host_of(
     known = tuple(here.others)
     remedy = choose(name, known) if known else 'add [[host]] with `name` and `reach = "ssh NODE"`'
     return UNASKED, Wrong("host", f"there is no [[host]] {shown(name)}", remedy)
+
+
+def _wrong_spread(spec: EnvironmentSpec, kind: Kind) -> Iterator[Wrong]:
+    """Error for keys that an environment on several hosts cannot have."""
+    if spec.is_spread and spec.tenants > 1 and not kind.on_host:
+        said = "an environment on several hosts has one instance on each"
+        yield Wrong("tenants", said, "remove it, or name one host")
 
 
 def _stranger(

@@ -15,6 +15,7 @@ from aferir.config.problems import Problems
 from aferir.config.sections import Experiment
 from aferir.config.workloads import WorkloadTable, filled, judge_parameters, placeholders
 from aferir.environments.base import Kind
+from aferir.model import overlay
 from aferir.model.parameters import names
 from aferir.model.plan import (
     Cell,
@@ -24,6 +25,7 @@ from aferir.model.plan import (
     WorkloadSpec,
 )
 from aferir.model.units import format_size
+from aferir.programs import mpi
 from aferir.programs.base import Program
 
 MOST_CELLS = 1000
@@ -170,11 +172,19 @@ def _placed(
 def _specs(
     combined: Sequence[_Combined], placed: Sequence[_Placed], kinds: Mapping[str, Kind]
 ) -> tuple[EnvironmentSpec, ...]:
-    """Every environment once; those with an image list the packages of all programs."""
+    """Every environment once; those with an image list the packages of all programs.
+
+    On several hosts they have an MPI as well, with what reaches the other instances.
+    """
     needed = {name for one in combined for name in one.program.packages(one.values)}
-    packages = tuple(sorted(needed))
+    asked = {
+        one.values.mpi or mpi.DEFAULT for one in combined if "mpi" in names(one.program.parameters)
+    }
+    spread = needed | {mpi.IN_IMAGES[one] for one in asked} | set(overlay.PACKAGES)
     return tuple(
-        msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
+        msgspec.structs.replace(spec, packages=tuple(sorted(spread if spec.is_spread else needed)))
+        if kinds[spec.kind].has_image
+        else spec
         for spec in {one.spec.name: one.spec for one in placed}.values()
     )
 
@@ -256,11 +266,11 @@ def _check_kind(
             f"`{spec.name}` is a {spec.kind}, where `{workload.program}` cannot run",
             f"name those of kind {' or '.join(able)}: environments = [...]",
         )
-    mpi = kinds[spec.kind].mpi
-    if mpi and workload.parameters.get("mpi", mpi) != mpi:
+    own = kinds[spec.kind].mpi
+    if own and workload.parameters.get("mpi", own) != own:
         problems.add(
             f"{workload.path}.mpi",
-            f"the nodes of `{spec.name}` have {mpi}",
+            f"the nodes of `{spec.name}` have {own}",
             "remove it, or name other environments: environments = [...]",
         )
 
@@ -327,7 +337,7 @@ def _misfits(
                 f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus * nodes} CPUs",
                 f"lower `{name}`, or write `oversubscribe = true` under [experiment]",
             )
-    instances = spec.tenants * spec.machines()
+    instances = spec.tenants * -(-spec.machines() // len(spec.host.split(",")))
     if instances * spec.memory_bytes > host_bytes and not kind.on_host:
         yield (
             (

@@ -263,6 +263,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """
     features: tuple[Feature, ...] = ()
     """Features that can be removed from its instances to measure their cost."""
+    spreads: bool = False
+    """True if one environment may be on several hosts: see `aferir.model.overlay`."""
     mpi: str = ""
     """MPI that starts programs on all nodes of an instance; empty: there is one node."""
 

@@ -128,6 +128,14 @@ class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
         return wrong
 
 
+def wrong_network(spec: EnvironmentSpec, network: str) -> tuple[Wrong, ...]:
+    """Report a key `network` other than `none` in an environment on several hosts."""
+    if not spec.is_spread or network == "none":
+        return ()
+    said = "instances on several hosts have a network of their own"
+    return (Wrong("network", said, "remove it, or name one host"),)
+
+
 @contextlib.contextmanager
 def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
     """Disk of the specification for an instance made in the block; released if that fails."""

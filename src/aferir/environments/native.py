@@ -195,4 +195,11 @@ def _copy(source: Path, destination: Path) -> None:
         raise ProgramError(f"{source} cannot be copied to {destination}: {error}") from None
 
 
-NATIVE = Kind(name=Native.kind, spec=NativeSpec, make=Native, on_host=True, features=LIMITS)
+NATIVE = Kind(
+    name=Native.kind,
+    spec=NativeSpec,
+    make=Native,
+    on_host=True,
+    spreads=True,
+    features=LIMITS,
+)

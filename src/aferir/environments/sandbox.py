@@ -25,7 +25,17 @@ from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import own_tree, userland
 from aferir.image.progress import Progress, silent
-from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
+from aferir.linux import (
+    affinity,
+    cgroup,
+    journal,
+    limited_disk,
+    overlay,
+    pages,
+    process,
+    undo,
+    wait,
+)
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.machine import privileges
@@ -119,6 +129,8 @@ class Sandbox:
             instance = SandboxInstance(
                 spec, tool=tool, entry=entry, child=child, inside=inside, folders=folders, disk=disk
             )
+            if spec.overlay is not None:
+                overlay.join(spec.overlay, instance.accounting.processes[0])
             instance.run(["/bin/true"], timeout_s=_START_LIMIT_S)
             ready = time.perf_counter()
         except BaseException:
@@ -240,15 +252,24 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
 
 
 def kind(
-    tool: Tool, spec: type[DiskSpec] = LayeredSpec, features: tuple[Feature, ...] = ()
+    tool: Tool,
+    spec: type[DiskSpec] = LayeredSpec,
+    features: tuple[Feature, ...] = (),
+    *,
+    spreads: bool = False,
 ) -> Kind:
-    """Kind of environment that a tool makes; `features` are those beyond the common ones."""
+    """Kind of environment that a tool makes; `features` are those beyond the common ones.
+
+    With `spreads` its instances have a network of their own, to which those of other hosts may be
+    joined.
+    """
     return Kind(
         name=tool.kind,
         spec=spec,
         make=lambda context: Sandbox(tool, context.progress),
         clean={tool.kind: lambda entry: give_back(entry, tool)},
         has_image=True,
+        spreads=spreads,
         features=(*features, OVERLAY, *LIMITS),
     )
 

@@ -1,11 +1,13 @@
-"""The script by which a program on the first of several hosts runs commands on the others.
+"""Scripts by which a program on the first of several hosts runs commands on the others.
 
-It is called as ssh is, so mpirun may use it in place of ssh. Each command goes through a named pipe
-to the controller, which has the other host's agent carry it out; hosts need no login to each other.
+They are called as ssh is, so mpirun may use them in place of ssh. On hosts each command goes
+through a named pipe to the controller, which has the other host's agent carry it out; hosts need no
+login to each other. In instances with a network of their own it goes by ssh.
 """
 
 from __future__ import annotations
 
+from aferir.model.variables import PROGRAMS
 from aferir.programs.base import PROGRAM_FOLDER
 
 PATH = PROGRAM_FOLDER / "enter"
@@ -32,6 +34,45 @@ if [ -e "$folder/wrong-$host" ]; then cat "$folder/wrong-$host" >&2; fi
 rm -f "$folder/said-$host" "$folder/wrong-$host"
 exit "${code:-1}"
 """
+
+_STARTED = "/tmp/aferir-started"  # noqa: S108 - in an instance of ours
+"""File in an instance with the process groups of programs that were started there."""
+_BY_SSH = f"""#!/bin/sh
+# enter HOST COMMAND           runs it there, as ssh does
+# enter --start HOST COMMAND   starts it there, and leaves it running
+# enter --stop HOST            ends what was started there
+there() {{
+  SSH "$host" "{PROGRAMS}={PROGRAM_FOLDER}; export {PROGRAMS}; $*"
+}}
+act=run
+case $1 in
+-x) shift ;;  # as Hydra says to ssh
+--start | --stop) act=${{1#--}}; shift ;;
+esac
+host=$1; shift
+case $act in
+start) printf '%s' "$*" | there '
+  command=$(cat)
+  setsid sh -c "$command" < /dev/null > /dev/null 2>&1 & echo $! >> {_STARTED}' ;;
+stop) there '
+  [ -e {_STARTED} ] || exit 0
+  while read -r pid; do
+    kill -TERM -- "-$pid"
+    left=50
+    while kill -0 -- "-$pid"; do
+      [ $left -gt 0 ] || kill -KILL -- "-$pid"
+      left=$((left - 1)); sleep 0.1
+    done
+  done < {_STARTED} 2> /dev/null
+  rm -f {_STARTED}' ;;
+run) there "$@" ;;
+esac
+"""
+
+
+def by_ssh(ssh: str) -> str:
+    """Script for instances that reach one another by that command of ssh(1)."""
+    return _BY_SSH.replace("SSH", ssh)
 
 
 def read(text: str) -> tuple[str, str]:

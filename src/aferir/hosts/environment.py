@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Series
 from aferir.model.stamps import Stamp
 
+_Answer = TypeVar("_Answer")
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
 """Time in s beyond a program's own limit, in which its agent ends it."""
@@ -95,8 +97,21 @@ class Host:
         return self.line().ask(messages.Describe(), messages.Host)
 
     def identify(self) -> messages.Identity:
-        """Name and addresses of the host."""
-        return self.line().ask(messages.Identify(), messages.Identity)
+        """Name and addresses of the host; connects again if needed."""
+        return self.ask(messages.Identify(), messages.Identity)
+
+    def ask(self, request: messages.AnyRequest, answer: type[_Answer]) -> _Answer:
+        """Answer to a request, over a new connection if the last one broke.
+
+        Errors: as of `Line.ask`; MissingError where the host cannot be reached.
+        """
+        try:
+            return self.line().ask(request, answer)
+        except AferirError:
+            if self._line is None or not self._line.broken:
+                raise
+        self.lose()
+        return self.line().ask(request, answer)
 
     def clean(self) -> list[str]:
         """Clean up after dead agents there; returns messages about what could not be removed."""
@@ -130,13 +145,7 @@ class RemoteEnvironment:
     def request(self, spec: EnvironmentSpec) -> tuple[Line, messages.Allocated]:
         """Have an instance made there; returns the connection that it is bound to as well."""
         request = messages.Allocate(self.kind, msgspec.json.encode(spec))
-        try:
-            made = self._host.line().ask(request, messages.Allocated)
-        except AferirError:
-            if not self._host.line().broken:
-                raise
-            self._host.lose()
-            made = self._host.line().ask(request, messages.Allocated)
+        made = self._host.ask(request, messages.Allocated)
         return self._host.line(), made
 
 
@@ -230,9 +239,11 @@ class RemoteInstance:
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file; its content is sent once, however often it is put."""
-        content = source.read_bytes()
+        self.write(destination, source.read_bytes(), source.stat().st_mode & 0o777)
+
+    def write(self, destination: PurePosixPath, content: bytes, mode: int = 0o644) -> None:
+        """Write a file of the instance, as `put` does with one of this host."""
         digest = hashlib.sha256(content).hexdigest()
-        mode = source.stat().st_mode & 0o777
         if not self._line.ask(messages.Offer(digest), bool):
             for start in range(0, len(content), _PIECE):
                 piece = content[start : start + _PIECE]

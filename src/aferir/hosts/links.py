@@ -15,7 +15,7 @@ import msgspec
 from aferir.errors import AferirError, ProgramError
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
 from aferir.linux import wait
-from aferir.model.host import SPREAD
+from aferir.model.host import ON_HOST
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.variables import PYTHON
 
@@ -24,7 +24,7 @@ _TRY_S = 1.0
 _REACH_S = 20.0
 """Time in s within which the ends must reach each other: LACP needs some seconds to negotiate."""
 _AFERIR = f'exec "${PYTHON}" -m aferir aggregate "$@"'
-_SPEC = EnvironmentSpec(name="links", kind=SPREAD, cpus=1, memory_bytes=2**62)
+_SPEC = EnvironmentSpec(name="links", kind=ON_HOST, cpus=1, memory_bytes=2**62)
 
 
 class End(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ except ConnectionRefusedError:
 
 def end(host: Host, interfaces: Sequence[str]) -> End:
     """An end on that host. Errors: MissingError where the host cannot be reached."""
-    return End(host, RemoteEnvironment(host, SPREAD).allocate(_SPEC), tuple(interfaces))
+    return End(host, RemoteEnvironment(host, ON_HOST).allocate(_SPEC), tuple(interfaces))
 
 
 def apply(

@@ -1,43 +1,34 @@
 """One environment over several hosts: programs start on the first, and reach the others.
 
-On the first host a script of ours stands in for ssh (`enter`): it passes a command to us, and
-another host's agent runs it. mpirun starts its daemons by it, network programs their servers, and
-co-location its load. So hosts need no login to each other, only the network between them.
+How they do depends on its kind: on the hosts themselves over our lines (`relayed`), in containers
+and guests by a network that joins these (`joined`), which makes clusters whole, too (`clustered`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 import msgspec
 
+from aferir import registry
 from aferir.environments.base import Accounting
 from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError
-from aferir.hosts import addresses, enter, totals
-from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
-from aferir.linux import wait
+from aferir.hosts import addresses, totals
+from aferir.hosts.clustered import Clustered
+from aferir.hosts.environment import Host, RemoteInstance
+from aferir.hosts.joined import Joined
+from aferir.hosts.relayed import Relayed
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
-from aferir.model.host import SPREAD
+from aferir.model.overlay import MOST_NUMBER, Overlay
 from aferir.model.plan import EnvironmentSpec
-from aferir.model.variables import ADDRESSES, ENTER, HOSTS
-from aferir.programs.base import PROGRAM_FOLDER
-
-_RANK = 'exec "${AFERIR_HERE:-$AFERIR_PROGRAMS}/${0##*/}" "$@"'
-"""Shell command of a rank: its program is where the host's agent has put it."""
-_HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
-"""Where that is, in a variable that MPICH does not replace by that of the first host."""
-_NOBODY = "/bin/false"
-"""Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
-"""
-_STEP_S = 60.0
-_FAILED = 255
+from aferir.model.variables import ADDRESSES, HOSTS
 
 
 class Spread:
@@ -73,64 +64,102 @@ class SpreadEnvironment:
     def allocate(self, spec: EnvironmentSpec) -> SpreadInstance:
         """Make an instance on each host; if one fails, the others are released.
 
-        Errors: as of the kind itself.
+        Errors: as of the kind itself; MissingError where hosts have one name, or none an address.
         """
+        known = [host.identify() for host in self._hosts]
+        names = tuple(one.name for one in known)
+        if len(set(names)) < len(names):
+            raise MissingError(
+                f"hosts of `{spec.name}` have the same name: {', '.join(names)}",
+                remedy="name them apart with hostnamectl, for MPI knows hosts by their names",
+            )
+        found = addresses.of_each([one.networks for one in known])
         made: list[RemoteInstance] = []
         try:
-            made += [one.allocate(spec) for one in self._each]
-            return SpreadInstance(spec, self._hosts, made)
+            return self._allocated(spec, names, found, made)
         except BaseException:
             for instance in made:
                 instance.release()
             raise
 
+    def _allocated(
+        self,
+        spec: EnvironmentSpec,
+        names: tuple[str, ...],
+        found: tuple[str, ...],
+        made: list[RemoteInstance],
+    ) -> SpreadInstance:
+        """Make the instances, which are added to `made`, and the ways between them."""
+        kind = registry.kinds()[self.kind]
+        if kind.on_host:
+            for one in self._each:  # those before one that fails are released
+                made.append(one.allocate(spec))  # noqa: PERF401
+            ways: Ways = Relayed(self._hosts[0], made, names, found)
+            return SpreadInstance(spec, self._hosts, made, ways)
+        overlay = _overlay(spec, names, found)
+        for place, one in enumerate(self._each):
+            own = msgspec.structs.replace(overlay, place=place)
+            made.append(one.allocate(msgspec.structs.replace(spec, overlay=own)))
+        ways = Clustered(made, spec.machines()) if kind.mpi else Joined(overlay, made)
+        return SpreadInstance(spec, self._hosts, made, ways)
+
+
+def _overlay(spec: EnvironmentSpec, names: tuple[str, ...], hosts: tuple[str, ...]) -> Overlay:
+    """A network for instances on these hosts, as the first one sees it. Errors: MissingError."""
+    without = [name for name, address in zip(names, hosts, strict=True) if not address]
+    if without:
+        raise MissingError(
+            f"hosts of `{spec.name}` have no address: {', '.join(without)}",
+            remedy="see `ip address` there: instances are joined over the hosts' own network",
+        )
+    number = 1 + secrets.randbelow(MOST_NUMBER)
+    return Overlay(number=number, names=names, hosts=hosts, place=0)
+
+
+class Ways(Protocol):
+    """How a program on the first host, or in the instance there, reaches the others."""
+
+    names: Sequence[str]
+    """Host names by which they know one another."""
+    addresses: Sequence[str]
+    """Address of each, by which the others reach it."""
+
+    def variables(self) -> dict[str, str]:
+        """Environment variables that the program needs for it."""
+        ...
+
+    def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
+        """Command of mpirun with its ranks on all hosts; others are unchanged."""
+        ...
+
+    def served(self, timeout_s: float | None) -> AbstractContextManager[None]:
+        """Context in which a program may run for that time."""
+        ...
+
+    def release(self) -> None:
+        """Release what was made for it besides the instances; may be called twice."""
+        ...
+
 
 class SpreadInstance:
-    """Instances on all hosts, and for each other host a second connection to the first one."""
-
-    emulated = False
+    """Instances on all hosts."""
 
     def __init__(
-        self, spec: EnvironmentSpec, hosts: Sequence[Host], made: Sequence[RemoteInstance]
+        self,
+        spec: EnvironmentSpec,
+        hosts: Sequence[Host],
+        made: Sequence[RemoteInstance],
+        ways: Ways,
     ) -> None:
         self.spec = spec
         self.phases = max((one.phases for one in made), key=lambda phases: phases.total_s)
-        self.accounting = Accounting(own_kernel=False, elsewhere=self.measure)
+        self.emulated = any(one.emulated for one in made)
+        self.accounting = Accounting(
+            own_kernel=made[0].accounting.own_kernel, elsewhere=self.measure
+        )
         self._each = tuple(made)
-        known = [host.identify() for host in hosts]
-        self._names = [one.name for one in known]
-        self._addresses = addresses.of_each([one.networks for one in known])
-        if len(set(self._names)) < len(self._names):
-            raise MissingError(
-                f"hosts of `{spec.name}` have the same name: {', '.join(self._names)}",
-                remedy="name them apart with hostnamectl, for Open MPI knows hosts by their names",
-            )
         self._hosts = tuple(hosts)
-        self._first = hosts[0]
-        self._beside: list[tuple[Host, RemoteInstance]] = []
-        try:
-            self._listen()
-        except BaseException:
-            self.release()
-            raise
-
-    def _listen(self) -> None:
-        """Install the script that replaces ssh, and open the connections that serve it."""
-        with tempfile.TemporaryDirectory(prefix="aferir-spread-") as folder:
-            path = Path(folder) / enter.PATH.name
-            path.write_text(enter.SCRIPT, encoding="utf-8")
-            path.chmod(0o755)
-            self._each[0].put(path, enter.PATH)
-        command = (str(enter.PATH), "--make", *self._names[1:])
-        self._folder = self._each[0].run(command, timeout_s=_STEP_S).stdout.strip()
-        for _ in self._names[1:]:
-            host = Host(self._first.spec)
-            try:
-                beside = RemoteEnvironment(host, SPREAD).allocate(self.spec)
-            except BaseException:
-                self._lose(host)
-                raise
-            self._beside.append((host, beside))
+        self._ways = ways
 
     def run(
         self,
@@ -141,9 +170,9 @@ class SpreadInstance:
         check: bool = True,
     ) -> Completed:
         """Run a command on the first host, by mpirun on all; errors as of one instance."""
-        with self._served(timeout_s):
+        with self._ways.served(timeout_s):
             return self._each[0].run(
-                self._over_all(tuple(command)),
+                self._ways.over_all(tuple(command)),
                 timeout_s=timeout_s,
                 environment=self._told(environment or {}),
                 check=check,
@@ -154,10 +183,10 @@ class SpreadInstance:
         for other in self._each[1:]:
             other.resume()
         over_all = msgspec.structs.replace(
-            asked, line=self._over_all(asked.line), environment=self._told(asked.environment)
+            asked, line=self._ways.over_all(asked.line), environment=self._told(asked.environment)
         )
         try:
-            with totals.metered(self._hosts[1:]) as others, self._served(asked.timeout_s):
+            with totals.metered(self._hosts[1:]) as others, self._ways.served(asked.timeout_s):
                 measured = self._each[0].measure(over_all)
         finally:
             for other in self._each[1:]:
@@ -186,123 +215,14 @@ class SpreadInstance:
 
     def release(self) -> float:
         """Release the instances on all hosts; returns the longest duration in s."""
-        for host, instance in self._beside:
-            instance.release()
-            self._lose(host)
-        self._beside.clear()
+        self._ways.release()
         return max(one.release() for one in self._each)
-
-    def _lose(self, beside: Host) -> None:
-        """Drop a second connection to the first host, which is cleaned up when that is closed."""
-        beside.lose()
-        self._first.in_doubt |= beside.in_doubt
 
     def _told(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Environment variables that name the other hosts for a program."""
         return {
             **environment,
-            HOSTS: " ".join(self._names),
-            ADDRESSES: " ".join(self._addresses),
-            ENTER: f"{self._folder}/{enter.PATH.name}",
+            HOSTS: " ".join(self._ways.names),
+            ADDRESSES: " ".join(self._ways.addresses),
+            **self._ways.variables(),
         }
-
-    def _over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """Command of mpirun with its ranks distributed over all hosts; others are unchanged."""
-        if not _launches(line):
-            return line
-        launcher, *words = line
-        ranks = int(words[words.index("-n") + 1])
-        each = -(-ranks // len(self._names))
-        program = next(k for k, word in enumerate(words) if word.startswith(f"{PROGRAM_FOLDER}/"))
-        name = PurePosixPath(words[program]).name
-        places = ",".join(f"{host}:{each}" for host in self._names)
-        return (
-            launcher,
-            *_placing(launcher, places, self._addresses[0]),
-            *words[:program],
-            *("sh", "-c", _RANK, name, *words[program + 1 :]),
-        )
-
-    @contextmanager
-    def _served(self, timeout_s: float | None) -> Iterator[None]:
-        """Run the commands that the script `enter` requests on the other hosts, in this block."""
-        serving = [
-            threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
-            for k in range(1, len(self._each))
-        ]
-        for one in serving:
-            one.start()
-        try:
-            yield
-        finally:
-            deadline_s = wait.after(_STEP_S)
-            command = (str(enter.PATH), "--free", *self._names[1:])
-            while any(one.is_alive() for one in serving) and wait.left_s(deadline_s):
-                with contextlib.suppress(AferirError):  # a command there may still run
-                    self._each[0].run(command, timeout_s=_STEP_S)
-                for one in serving:
-                    one.join(1.0)
-
-    def _serve(self, place: int, timeout_s: float | None) -> None:
-        """Run requested commands on one host until there are no more; then end its programs."""
-        with contextlib.suppress(AferirError):  # the program says what it lacks
-            while self._serve_once(place, timeout_s):
-                pass
-        with contextlib.suppress(AferirError):
-            self._each[place].stop()
-
-    def _serve_once(self, place: int, timeout_s: float | None) -> bool:
-        beside, name = self._beside[place - 1][1], self._names[place]
-        act, command = enter.read(beside.run(["cat", f"{self._folder}/asked-{name}"]).stdout)
-        if not act:
-            return False
-        code, said, wrong = self._carry_out(self._each[place], act, command, timeout_s)
-        for what, text in (("said", said), ("wrong", wrong)):
-            if text:
-                with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
-                    file.write(text)
-                    file.flush()
-                    beside.put(Path(file.name), PurePosixPath(self._folder) / f"{what}-{name}")
-        told = f'echo {code} > "$1"'
-        with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
-            beside.run(["sh", "-c", told, "sh", f"{self._folder}/ended-{name}"], timeout_s=5.0)
-        return True
-
-    def _carry_out(
-        self, there: RemoteInstance, act: str, command: str, timeout_s: float | None
-    ) -> tuple[int, str, str]:
-        """Exit code, output and error output of a command on another host.
-
-        As of ssh, the code is 255 where the host itself fails.
-        """
-        command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
-        command = command.replace("orted --daemonize", "orted")  # it ends with its agent
-        how = "exec " if act == "start" else ""  # so that nothing but the program is to be ended
-        line = ("sh", "-c", f'{_HERE}eval "{how}$1"', "sh", command)
-        try:
-            if act == "stop":
-                there.stop()
-            elif act == "start":
-                there.start(line)
-            else:
-                done = there.run(line, timeout_s=timeout_s, check=False)
-                return done.exit_code, done.stdout, done.stderr
-        except AferirError as error:
-            return _FAILED, "", error.message
-        return 0, "", ""
-
-
-def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:
-    """Options of an mpirun that place ranks on hosts `NAME:RANKS,...`, reached by our script.
-
-    Hydra, MPICH's launcher, gives the other hosts its name where it has no `address`.
-    """
-    if PurePosixPath(launcher).name.endswith("mpich"):
-        at = ("-localhost", address) if address else ()
-        return ("-launcher", "ssh", "-launcher-exec", str(enter.PATH), *at, "-hosts", places)
-    agent = ("--mca", "plm_rsh_agent", str(enter.PATH), "--mca", "plm_rsh_no_tree_spawn", "1")
-    return (*agent, "--host", places)
-
-
-def _launches(line: Sequence[str]) -> bool:
-    return PurePosixPath(line[0]).name.startswith("mpirun") and "-n" in line

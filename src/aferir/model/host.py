@@ -11,8 +11,8 @@ from aferir.model.cloud import Wanted
 
 ADDRESS = "{address}"
 """Word of `reach` that stands for the address of a cloud's instance."""
-SPREAD = "native"
-"""Kind of environment that may span several hosts."""
+ON_HOST = "native"
+"""Kind of environment in which programs of ours that serve several hosts run on one of them."""
 
 
 def kind_of(facts: Mapping[str, Any]) -> str:

@@ -177,6 +177,15 @@ def several(help: str, *, separator: str = "", unset: str = "") -> msgspec.Meta:
     return msgspec.Meta(description=help, extra={"separator": separator, "unset": unset})
 
 
+def internal() -> msgspec.Meta:
+    """Declare a field of any type, which is no key of a file: it has no description."""
+    return msgspec.Meta(extra={"parse": _no_file_says_it})
+
+
+def _no_file_says_it(_: str) -> object:
+    raise ValueError("is no key")
+
+
 @functools.cache
 def fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Every field of the struct in the order of its declaration.

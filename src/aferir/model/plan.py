@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
@@ -12,7 +12,8 @@ import msgspec
 from aferir.model.checking import Wrong
 from aferir.model.design import Design
 from aferir.model.host import HostSpec, Price
-from aferir.model.parameters import number, several, size, text, told, whole
+from aferir.model.overlay import Overlay
+from aferir.model.parameters import internal, number, several, size, text, told, whole
 from aferir.model.record import allocation_cell
 
 Parameter = str | int | float | bool
@@ -139,7 +140,8 @@ Tenants = Annotated[
 Host = Annotated[
     str,
     text(
-        "name of the [[host]] that it is on; of a native one several, for programs that use all",
+        "name of the [[host]] that it is on, or of several, with an instance on each, for programs "
+        "that use all",
         example="node1",
         separator=",",
         unset="where aferir runs",
@@ -174,6 +176,15 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Debian packages that its image needs for the programs of the experiment; a native environment
     either has them or leaves the program out.
     """
+    overlay: Annotated[Overlay | None, internal()] = None
+    """Network to the instances on its other hosts, known once it is allocated; None: it is on one,
+    or uses the network of its hosts.
+    """
+
+    @property
+    def is_spread(self) -> bool:
+        """True if it is on several hosts, with an instance on each."""
+        return "," in self.host
 
     @property
     def place(self) -> str:
@@ -333,17 +344,3 @@ def environment_family(name: str) -> str:
     brackets.
     """
     return name.partition("[")[0]
-
-
-def plain_values(specification: Mapping[str, object], prefix: str = "") -> dict[str, Parameter]:
-    """Fields of a specification that have one plain value, without its name.
-
-    Those of a table within it have its key before them: `cloud.provider`.
-    """
-    found: dict[str, Parameter] = {}
-    for key, value in specification.items():
-        if isinstance(value, Mapping):
-            found |= plain_values(value, f"{prefix}{key}.")
-        elif isinstance(value, Parameter) and key != "name":
-            found[prefix + key] = value
-    return found

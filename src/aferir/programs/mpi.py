@@ -31,6 +31,10 @@ PACKAGES: Mapping[Mpi, str] = {
     "openmpi": "libopenmpi-dev openmpi-bin",
     "mpich": "libmpich-dev mpich",
 }
+IN_IMAGES: Mapping[Mpi, str] = {"openmpi": "openmpi-bin", "mpich": "mpich"}
+"""Debian package by which programs of an MPI run in an image."""
+DEFAULT: Mpi = "openmpi"
+"""MPI of instances on several hosts where a program names none."""
 MOST_PROCESSES = 1024
 _LIBRARY = "libaferir-mpi-{mpi}.so"
 

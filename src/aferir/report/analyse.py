@@ -9,13 +9,13 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from aferir.model.plain import plain_values
 from aferir.model.plan import (
     Cell,
     EnvironmentKind,
     Parameter,
     Plan,
     environment_family,
-    plain_values,
 )
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families

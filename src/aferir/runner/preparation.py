@@ -16,6 +16,7 @@ from aferir.model.plan import Cell, Plan, environment_family
 from aferir.model.provenance import LeftOut
 from aferir.model.record import Warning
 from aferir.programs.base import Command, Program, read_parameters
+from aferir.programs.mpi import DEFAULT
 from aferir.runner.progress import Progress
 
 
@@ -64,13 +65,13 @@ def prepare(
         for name in names:
             left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
     commands: dict[str, Command] = {}
-    mpi = {spec.name: kinds[spec.kind].mpi for spec in plan.environments}
-    hosts = {spec.name: spec.host for spec in plan.environments}
+    specs = {spec.name: spec for spec in plan.environments}
     for cell in plan.cells:
         if ("environment", cell.environment) in left_out:
             continue
         program = programs.get(cell.workload.program)
-        command = _command(cell, program, mpi=mpi[cell.environment], host=hosts[cell.environment])
+        spec = specs[cell.environment]
+        command = _command(cell, program, kind=kinds[spec.kind], host=spec.host)
         if isinstance(command, Finding):
             left_out["workload", cell.workload.name] = LeftOut(
                 kind="workload", name=cell.workload.name, finding=command
@@ -136,13 +137,18 @@ def _environment(
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 
 
-def _command(cell: Cell, program: Program[Any] | None, *, mpi: str, host: str) -> Command | Finding:
+def _command(
+    cell: Cell, program: Program[Any] | None, *, kind: Kind, host: str
+) -> Command | Finding:
     name = cell.workload.program
     if program is None:
         return Finding(name, "missing", f"this aferir has no program `{name}`")
     parameters = cell.workload.parameters
-    if mpi and "mpi" in parameter_names(program.parameters):
-        parameters = {**parameters, "mpi": mpi}  # whatever `mpirun` is on the host
+    if "mpi" in parameter_names(program.parameters):  # whatever `mpirun` is on the host
+        if kind.mpi:
+            parameters = {**parameters, "mpi": kind.mpi}
+        elif "," in host and kind.has_image:
+            parameters = {"mpi": DEFAULT, **parameters}
     try:
         command = program.command(read_parameters(program, parameters))
     except AferirError as error:

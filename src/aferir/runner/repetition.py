@@ -57,7 +57,7 @@ def repeat(
 ) -> Repetition:
     """Resume a paused instance, run the cell once in it, and pause it again."""
     started = steady.unix_ns()
-    line = command_line(kind, command, elsewhere=bool(instance.spec.host))
+    line = command_line(kind, command, host=instance.spec.host)
     told = {**command.environment, REPETITION: str(turn.number)}
     ran = measure(instance, line, told, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
@@ -149,24 +149,24 @@ def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] =
     )
 
 
-def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tuple[str, ...]:
+def command_line(kind: Kind, command: Command, *, host: str = "") -> tuple[str, ...]:
     """Command of a cell in its environment.
 
     On the host a program runs at its own path, elsewhere at its copy in `PROGRAM_FOLDER`. Instances
     that consist of several nodes start MPI programs by their own mpirun.
     """
-    if kind.on_host and not elsewhere:
+    if kind.on_host and not host:
         return (str(command.program), *command.arguments)
-    launched = command.launched if has_launcher(kind, elsewhere=elsewhere) else None
+    launched = command.launched if has_launcher(kind, host) else None
     paths = (launched or command.program, *command.files)
     put = {str(path): str(PROGRAM_FOLDER / path.name) for path in paths}
     first = command.program.name if launched else put[str(command.program)]
     return (first, *(put.get(word, word) for word in command.arguments))
 
 
-def has_launcher(kind: Kind, *, elsewhere: bool) -> bool:
+def has_launcher(kind: Kind, host: str) -> bool:
     """True where MPI programs are started by an mpirun of the environment, not by a copied one."""
-    return bool(kind.mpi) or (kind.on_host and elsewhere)
+    return bool(kind.mpi) or "," in host or (kind.on_host and bool(host))
 
 
 def read(program: Program[Any], done: Completed) -> Figures | Failure:

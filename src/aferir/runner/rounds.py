@@ -112,7 +112,7 @@ class Session:
         launching = {
             spec.name
             for spec in self.plan.environments
-            if has_launcher(self.kinds[spec.name], elsewhere=bool(spec.host))
+            if has_launcher(self.kinds[spec.name], spec.host)
         }
         for cell in self.plan.cells:
             if cell.id in self.ready.commands:

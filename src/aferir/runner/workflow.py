@@ -234,7 +234,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
 def _describe(
     plan: Plan, kinds: Mapping[str, Kind], ready: Ready, facts: dict[str, Any]
 ) -> Provenance:
-    elsewhere = {spec.name for spec in plan.environments if spec.host}
+    hosts = {spec.name: spec.host for spec in plan.environments}
     by_name = {spec.name: kinds[spec.kind] for spec in plan.environments}
     return Provenance(
         version=__version__,
@@ -243,7 +243,7 @@ def _describe(
             cell.id: command_line(
                 by_name[cell.environment],
                 ready.commands[cell.id],
-                elsewhere=cell.environment in elsewhere,
+                host=hosts[cell.environment],
             )
             for cell in plan.cells
             if cell.id in ready.commands

@@ -13,7 +13,8 @@ import msgspec
 
 from aferir.errors import AferirError, RefusedError, UsageError
 from aferir.linux.refusal import refused
-from aferir.model.plan import Parameter, Plan, plain_values, recorded_cells
+from aferir.model.plain import plain_values
+from aferir.model.plan import Parameter, Plan, recorded_cells
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record, Warning
 from aferir.store.lines import decode_lines, refuse_strangers

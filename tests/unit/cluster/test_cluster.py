@@ -50,6 +50,15 @@ def test_every_node_has_a_name_an_address_and_a_mac_of_its_own(one: int, other: 
     assert d.number_of(node) == one
 
 
+@given(st.integers(1, d.MOST_NODES), st.integers(1, d.MOST_NODES))
+def test_hosts_have_all_nodes_once_and_none_has_two_more_than_another(
+    nodes: int, hosts: int
+) -> None:
+    parts = [d.numbers_of(nodes, hosts, place) for place in range(hosts)]
+    assert [number for part in parts for number in part] == list(range(nodes))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
 def test_the_host_file_gives_each_node_as_many_ranks_as_it_has_cpus() -> None:
     assert configuration.hostfile(LAB) == "front slots=2\nnode1 slots=2\nnode2 slots=2\n"
 
@@ -62,7 +71,7 @@ def test_every_name_in_the_host_file_has_an_address() -> None:
 
 @pytest.mark.parametrize(("host_cpus", "yields"), [(6, "0"), (5, "1")])
 def test_ranks_yield_only_where_nodes_share_the_hosts_cpus(host_cpus: int, yields: str) -> None:
-    assert f"mpi_yield_when_idle = {yields}\n" in configuration.mpi(LAB, host_cpus)
+    assert f"mpi_yield_when_idle = {yields}\n" in configuration.mpi(LAB.cpus * LAB.nodes, host_cpus)
 
 
 def test_a_command_keeps_its_words() -> None:

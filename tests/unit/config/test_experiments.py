@@ -14,7 +14,7 @@ from tests.checkout import ROOT
 FOLDER = ROOT / "experiments"
 SMALL = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 SERVER = HostLimits(cpus=tuple(range(16)), memory_bytes=32 * 2**30)
-NODES = tuple(f"{kind}{number}" for kind in ("node", "guest") for number in range(1, 7))
+NODES = tuple(f"node{number}" for number in range(1, 7))
 LARGE = HostLimits(
     cpus=SERVER.cpus, memory_bytes=SERVER.memory_bytes, others=dict.fromkeys(NODES, SERVER)
 )

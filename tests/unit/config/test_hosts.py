@@ -130,12 +130,42 @@ def test_a_native_environment_may_be_over_several_hosts() -> None:
         plan_of(both.replace("node1,node2", "node1,node1"), node1=LARGE, node2=LARGE)
     with pytest.raises(UsageError, match="32"):
         plan_of(both, node1=LARGE, node2=SMALL)
-    with pytest.raises(UsageError, match="native"):
-        plan_of(
-            EXPERIMENT.replace('host = "node1"', 'host = "node1,node2"'), node1=LARGE, node2=LARGE
-        )
     with pytest.raises(UsageError, match="node3"):
         plan_of(both.replace("node1,node2", "node1,node3"), node1=LARGE, node2=LARGE)
+
+
+RANKS = EXPERIMENT.replace('host = "node1"', 'host = "node1,node2"').replace(
+    'program = "npb"', 'program = "npb-mpi"\nprocesses = 2\nenvironments = ["there"]'
+)
+
+
+@pytest.mark.parametrize(("more", "mpi"), [("", "openmpi-bin"), ('mpi = "mpich"\n', "mpich")])
+def test_containers_of_several_hosts_have_the_mpi_and_ssh_in_their_image(
+    more: str, mpi: str
+) -> None:
+    (there,) = plan_of(RANKS + more, node1=LARGE, node2=LARGE).environments
+    assert (there.machines(), there.is_spread) == (2, True)
+    assert set(there.packages) == {mpi, "openssh-client", "openssh-server"}
+    (alone,) = plan_of(RANKS.replace("node1,node2", "node1"), node1=LARGE).environments
+    assert (alone.is_spread, alone.packages) == (False, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"container"', '"bubblewrap"', "kind bubblewrap is on one host"),
+        ("cpus = 32", "tenants = 2", "has one instance on each"),
+        ("cpus = 32", 'network = "host"', "have a network of their own"),
+        ('"container"', '"oci"\nruntime = "runsc"', "gVisor"),
+        ('"container"', '"cluster"\nnodes = 1', "are fewer than its hosts"),
+        ('"container"', '"vm"\nnetwork_device = "e1000"', "an interface for those hosts"),
+    ],
+)
+def test_what_instances_of_several_hosts_cannot_be_is_refused(
+    old: str, new: str, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan_of(RANKS.replace(old, new), node1=LARGE, node2=LARGE)
 
 
 CLOUD = """

@@ -24,6 +24,7 @@ from aferir.linux import (
     events,
     journal,
     limited_disk,
+    overlay,
     pages,
     process,
     umask,
@@ -98,6 +99,8 @@ class Container:
             monitor = _start(entry)
             booted = time.perf_counter()
             instance = ContainerInstance(spec, entry, monitor, disk)
+            if spec.overlay is not None:
+                overlay.join(spec.overlay, instance.accounting.processes[0])
             instance.run(["/bin/true"], timeout_s=_START_LIMIT_S)
             ready = time.perf_counter()
         except BaseException:
@@ -132,6 +135,7 @@ def _write_config(
         cpus=cpus,
         have=cgroup.layout(),
         seccomp=seccomp() if filtered else None,
+        host_name="aferir" if spec.overlay is None else spec.overlay.name,
         own_network=network != "host",
         mounts=binds,
     )
@@ -314,5 +318,6 @@ CONTAINER = Kind(
     make=lambda context: Container(context.progress),
     clean={KIND: give_back},
     has_image=True,
+    spreads=True,
     features=FEATURES,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from aferir.environments.features import LIMITS, OVERLAY, Feature
-from aferir.environments.limited import LayeredSpec
+from aferir.environments.limited import LayeredSpec, wrong_network
+from aferir.model.checking import Wrong
 from aferir.model.parameters import told
 from aferir.model.plan import EnvironmentKind
 
@@ -23,6 +24,10 @@ class ContainerSpec(LayeredSpec, frozen=True, kw_only=True):
     network: Annotated[
         Literal["none", "host"], told("a network of its own without any link, or the host's")
     ] = "none"
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """Report the host's network in instances that have one of their own between hosts."""
+        return (*super().conflicts(), *wrong_network(self, self.network))
 
 
 FEATURES = (

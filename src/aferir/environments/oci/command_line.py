@@ -46,7 +46,8 @@ def run(
     """
     return [
         *engine(spec, rootless=rootless),
-        *("run", "--rm", "--interactive", "--name", name, "--hostname", "aferir", "--no-hosts"),
+        *("run", "--rm", "--interactive", "--name", name, "--hostname", host_name(spec)),
+        "--no-hosts",
         *("--log-driver=none", "--pull=never", f"--env={mark}"),
         *(() if rootless else (f"--cgroup-parent=/{name}",)),
         *(f"--ulimit=nofile={min(limits[0], _MOST_FILES)}:{min(limits[0], _MOST_FILES)}",),
@@ -55,6 +56,11 @@ def run(
         *folders(spec, files, disk if spec.image else None),
         *_started(spec, program, inside, tree or root, variables, layered=tree is None),
     ]
+
+
+def host_name(spec: OciSpec) -> str:
+    """Name of the host that a container is."""
+    return "aferir" if spec.overlay is None else spec.overlay.name
 
 
 def engine(spec: OciSpec, *, rootless: bool = False) -> list[str]:

@@ -164,4 +164,5 @@ OCI = kind(
     ),
     OciSpec,
     FEATURES,
+    spreads=True,
 )

@@ -27,7 +27,8 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
     """Command that runs Docker in the foreground; `files` are the container's own."""
     name, mark = place.name, f"{undo.MARK}={place.entry.id}"
     return [
-        *("docker", "run", "--rm", "--interactive", "--name", name, "--hostname", "aferir"),
+        *("docker", "run", "--rm", "--interactive", "--name", name),
+        *("--hostname", command_line.host_name(spec)),
         *("--log-driver=none", "--pull=never", f"--env={mark}"),
         # An ordinary user could not remove a group that the daemon makes.
         *((f"--cgroup-parent=/{name}",) if privileges.is_root() else ()),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from aferir.environments.limited import LayeredSpec
+from aferir.environments.limited import LayeredSpec, wrong_network
 from aferir.model import parameters
+from aferir.model.checking import Wrong
 from aferir.model.plan import EnvironmentKind
 
 KIND = "oci"
@@ -63,6 +64,14 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
         int,
         parameters.size("size of /dev/shm; 0: as the engine has it", 0, 2**50, key="shm"),
     ] = 0
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """Report what keeps instances on several hosts from one network of their own."""
+        wrong = (*super().conflicts(), *wrong_network(self, self.network))
+        if self.is_spread and self.user_kernel():
+            said = "gVisor does not see an interface that is made after its start"
+            return (*wrong, Wrong("runtime", said, 'runtime = "runc", or name one host'))
+        return wrong
 
     def user_kernel(self) -> str:
         """Name of the kernel in user space that runs programs, for gVisor; else empty."""

@@ -76,7 +76,11 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report devices that the board lacks, and a disk size for an image, which has its own."""
+        """Report devices that the board lacks, and what an image or several hosts exclude."""
+        if self.is_spread and (self.image or self.network_device != "none"):
+            key = "image" if self.image else "network_device"
+            said = "guests on several hosts have our userland, and an interface for those hosts"
+            return (*super().conflicts(), Wrong(key, said, "remove it, or name one host"))
         if self.image and self.disk_size_bytes:
             said = "is for the userland of ours; the image has its own"
             return (*super().conflicts(), Wrong("disk_size", said, "qemu-img resize IMAGE SIZE"))

@@ -9,14 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from aferir.environments import agent, console
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import boot, command_line, kvm, monitor
 from aferir.environments.qemu.hardware import Hardware
+from aferir.environments.qemu.network import GuestNetwork, Link, linked
 from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
@@ -39,15 +38,6 @@ def name_of(entry: journal.Entry) -> str:
 def folder_of(entry: journal.Entry) -> Path:
     """Folder of a guest's disk and sockets."""
     return Path(entry.details["vms"]) / name_of(entry)
-
-
-class GuestNetwork(msgspec.Struct, frozen=True):
-    """Interface of this machine that is connected to a guest's only interface."""
-
-    namespace: str
-    """Name of the namespace below /run/netns."""
-    tap: str
-    hardware_address: str
 
 
 class VirtualMachine:
@@ -113,9 +103,7 @@ class VirtualMachine:
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
         base = userland.ensure(self._progress, spec.packages)
-        accelerator: command_line.Accelerator = "counted"
-        if not self._counted:
-            accelerator = "kvm" if kvm.verdict(base).works else "tcg"
+        accelerator = self._accelerator(base)
         hardware, image, size_bytes = Hardware(), "", 0
         if isinstance(spec, GuestSpec):
             hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
@@ -125,30 +113,31 @@ class VirtualMachine:
         clock = time.perf_counter()
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
         child: subprocess.Popen[str] | None = None
-        try:
-            folder_of(entry).mkdir(parents=True)
-            folder_of(entry).chmod(0o700)
-            boot.make_disk(folder_of(entry), self._disk or base.disk, size_bytes, image)
-            copied = time.perf_counter()
-            child, groups = _start(
-                spec,
-                entry,
-                begin,
-                accelerator,
-                hardware=hardware,
-                pinned=pinned,
-                network=self._network,
-                wires=self._wires,
-                tools=base.disk if image else None,
-            )
-            _wait_for_boot(folder_of(entry), child)
-            booted = time.perf_counter()
-            connection = _connect(folder_of(entry), child)
-            ready = time.perf_counter()
-            processors = monitor.processors(folder_of(entry), child.pid)
-        except BaseException:
-            give_back(entry, child)
-            raise
+        with linked(spec.overlay) as link:
+            try:
+                folder_of(entry).mkdir(parents=True)
+                folder_of(entry).chmod(0o700)
+                boot.make_disk(folder_of(entry), self._disk or base.disk, size_bytes, image)
+                copied = time.perf_counter()
+                child, groups = _start(
+                    spec,
+                    entry,
+                    begin,
+                    accelerator,
+                    hardware=hardware,
+                    pinned=pinned,
+                    network=self._network if link is None else link.guest,
+                    wires=self._wires,
+                    tools=base.disk if image else None,
+                )
+                _wait_for_boot(folder_of(entry), child)
+                booted = time.perf_counter()
+                connection = _connect(folder_of(entry), child, link)
+                ready = time.perf_counter()
+                processors = monitor.processors(folder_of(entry), child.pid)
+            except BaseException:
+                give_back(entry, child)
+                raise
         phases = Phases.between(clock, copied, booted, ready)
         account = Accounting(
             cgroups=groups, processes=(child.pid,), processors=processors, own_kernel=True
@@ -161,7 +150,13 @@ class VirtualMachine:
             child=child,
             connection=connection,
             emulated=accelerator != "kvm",
+            link=link,
         )
+
+    def _accelerator(self, base: userland.Image) -> command_line.Accelerator:
+        if self._counted:
+            return "counted"
+        return "kvm" if kvm.verdict(base).works else "tcg"
 
 
 class GuestInstance(GuestWithAgent):
@@ -177,12 +172,15 @@ class GuestInstance(GuestWithAgent):
         child: subprocess.Popen[str],
         connection: JsonSocket,
         emulated: bool,
+        link: Link | None = None,
     ) -> None:
+        """`link` connects it to other hosts, and is released with it."""
         called = f"the guest of environment `{spec.name}`"
         super().__init__(entry, child, connection, phases, called)
         self.spec = spec
         self.accounting = accounting
         self.emulated = emulated
+        self._link = link
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the guest, preserving its mode."""
@@ -207,6 +205,8 @@ class GuestInstance(GuestWithAgent):
 
     def _give_back(self, entry: journal.Entry) -> None:
         give_back(entry, self._child)
+        if self._link is not None:
+            self._link.release()
 
     def _monitor(self, command: str, arguments: Mapping[str, object] | None = None) -> None:
         monitor.ask(folder_of(self._alive()), command, arguments)
@@ -306,8 +306,8 @@ def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
         raise _did_not_boot(folder, child)
 
 
-def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
-    """Connect, and wait until the agent answers."""
+def _connect(folder: Path, child: subprocess.Popen[str], link: Link | None) -> JsonSocket:
+    """Connect, wait until the agent answers, and set up the link to other hosts, if any."""
     connection = JsonSocket(command_line.agent(folder))
     try:
         connection.connect(5.0)
@@ -318,6 +318,8 @@ def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
     except BaseException:
         connection.close()
         raise
+    if link is not None:
+        link.set_up(connection)
     return connection
 
 
@@ -333,5 +335,6 @@ VIRTUAL_MACHINE = Kind(
     clean={KIND: give_back, kvm.TRIAL: kvm.give_back},
     least_memory_bytes=2**27,
     has_image=True,
+    spreads=True,
     features=FEATURES,
 )

@@ -19,11 +19,13 @@ from aferir.environments.uml import guest, machine
 from aferir.errors import MissingError
 from aferir.image import userland
 from aferir.image.progress import Progress, silent
-from aferir.linux import affinity, cgroup, journal, pages
+from aferir.image.userland import Image
+from aferir.linux import affinity, cgroup, journal, namespace, overlay, pages
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.machine import privileges
 from aferir.model.finding import Finding
+from aferir.model.overlay import PREFIX
 from aferir.model.plan import (
     CpuQuota,
     EnvironmentKind,
@@ -38,6 +40,15 @@ KEPT_BYTES = 32 * 2**20
 """Approximate memory in bytes that a guest's kernel and userland occupy."""
 GROUP = "uml-group"
 """Kind of journal entry of a guest's control groups."""
+_JOIN_S = 60.0
+_JOIN = f"""set -e
+hostname "$0"
+ip link set vec0 name {overlay.INTERFACE} address "$1" mtu "$2"
+ip address add "$3" dev {overlay.INTERFACE}
+ip link set {overlay.INTERFACE} up
+"""
+"""Script run in a guest on several hosts: its name, and its interface's address, MTU and network.
+"""
 _SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM"
 
 
@@ -101,19 +112,48 @@ class Uml:
         base = userland.ensure(self._progress, spec.packages)
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         entry, folders = _groups(spec, cpus)
+        link: Entry | None = None
         try:
             placing = guest.Placing(
                 cpus=cpus, cgroups=tuple(folders.values()), controls=pages.controls(spec)
             )
-            made = guest.boot(base, guest.Wanted(memory_bytes=spec.memory_bytes), placing)
+            if spec.overlay is not None:
+                link = overlay.for_guest(spec.overlay)
+            made = _booted(spec, base, placing, link)
         except BaseException:
             give_back(entry)
+            if link is not None:
+                namespace.give_back(link)
             raise
-        instance = UmlInstance(spec, made, entry, folders)
+        instance = UmlInstance(spec, made, entry, folders, link)
         total_s = time.perf_counter() - clock
         copied_s = (made.phases.copied_s or 0.0) + total_s - made.phases.total_s
         instance.phases = msgspec.structs.replace(made.phases, copied_s=copied_s, total_s=total_s)
         return instance
+
+
+def _booted(
+    spec: EnvironmentSpec, base: Image, placing: guest.Placing, link: Entry | None
+) -> guest.Guest:
+    """Boot the guest, with the interface that `link` has for it. Errors: as `guest.boot`."""
+    if spec.overlay is None or link is None:
+        return guest.boot(base, guest.Wanted(memory_bytes=spec.memory_bytes), placing)
+    with overlay.frames(link) as wire:
+        wanted = guest.Wanted(memory_bytes=spec.memory_bytes, wires=(wire.fileno(),))
+        made = guest.boot(base, wanted, placing)
+    try:
+        own = spec.overlay
+        words = (
+            own.name,
+            own.mac,
+            str(overlay.mtu(overlay.name_of(link))),
+            f"{own.address}/{PREFIX}",
+        )
+        made.run(["sh", "-c", _JOIN, *words], timeout_s=_JOIN_S)
+    except BaseException:
+        made.release()
+        raise
+    return made
 
 
 class UmlInstance:
@@ -122,9 +162,16 @@ class UmlInstance:
     emulated = False
 
     def __init__(
-        self, spec: EnvironmentSpec, made: guest.Guest, entry: Entry, folders: Mapping[str, Path]
+        self,
+        spec: EnvironmentSpec,
+        made: guest.Guest,
+        entry: Entry,
+        folders: Mapping[str, Path],
+        link: Entry | None = None,
     ) -> None:
+        """`link` is the namespace of its interface to other hosts, removed with the guest."""
         self.spec = spec
+        self._link = link
         self.phases: Phases = made.phases
         self.accounting = Accounting(cgroups=dict(folders), processes=(made.pid,), own_kernel=True)
         self._guest = made
@@ -177,6 +224,8 @@ class UmlInstance:
                 cgroup.let_die(folder)
             self._guest.release()
             give_back(entry)
+            if self._link is not None:
+                namespace.give_back(self._link)
         return time.perf_counter() - clock
 
 
@@ -211,5 +260,6 @@ UML = Kind(
     least_memory_bytes=2**26,
     most_cpus=1,
     has_image=True,
+    spreads=True,
     features=(QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE),
 )

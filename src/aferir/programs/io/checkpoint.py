@@ -12,12 +12,10 @@ from aferir.model.parameters import size, told, whole
 from aferir.programs.base import Command
 from aferir.programs.io.base import MOST_INSTANCES, IoParameters, IoProgram
 from aferir.programs.kernels import kernel_path
-from aferir.programs.mpi import Mpi, check_mpi, find_launcher
+from aferir.programs.mpi import IN_IMAGES, Mpi, check_mpi, find_launcher
 
 PROGRAM = "checkpoint"
 BY_MPI_IO = "checkpoint-mpiio"
-_PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich"}
-"""Debian packages needed to run a program, without those for compiling."""
 _PROCESS = 4 * 2**20
 _MPI_PROCESS = 64 * 2**20
 _WORD = 8
@@ -69,7 +67,7 @@ class Checkpoint(IoProgram[CheckpointParameters]):
 
     def packages(self, parameters: CheckpointParameters) -> tuple[str, ...]:
         """Packages of the MPI that it runs in; none for POSIX."""
-        return (_PACKAGES[parameters.mpi],) if parameters.api == "mpiio" else ()
+        return (IN_IMAGES[parameters.mpi],) if parameters.api == "mpiio" else ()
 
     def command(self, parameters: CheckpointParameters) -> Command:
         """The command line. Errors: MissingError if the program or its MPI is missing."""

@@ -1,0 +1,127 @@
+"""Containers and guests of several hosts, joined by a network of their own: MPI runs over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+
+from aferir import registry
+from aferir.cluster import manager
+from aferir.environments.base import Instance
+from aferir.hosts.spread import Spread
+from aferir.image import userland
+from aferir.programs.kernels import kernel_path
+from aferir.programs.mpi import Mpi, placement_options
+from tests.integration import real_hosts
+from tests.integration.real_hosts import Lab
+from tests.integration.support import own_state, usable
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.integration
+BY_MPI: dict[Mpi, tuple[str, ...]] = {
+    "openmpi": manager.PACKAGES,  # an image that tests of clusters have, too
+    "mpich": ("mpich", "openssh-client", "openssh-server"),
+}
+OTHERS = """
+echo $AFERIR_HOSTS
+"$AFERIR_ENTER" --start b 'echo $$ > /run/new; mv /run/new /run/pid; exec sleep 1000'
+"$AFERIR_ENTER" b '
+  while ! [ -e /run/pid ]; do sleep 0.1; done
+  [ -e /proc/$(cat /run/pid) ] && echo runs'
+"$AFERIR_ENTER" --stop b
+"$AFERIR_ENTER" b '
+  [ -e /proc/$(cat /run/pid) ] || echo ended
+  echo $AFERIR_PROGRAMS; hostname; exit 3'
+"""
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        with real_hosts.lab(tmp_path_factory.mktemp("farm"), ["a", "b"]) as made:
+            for machine in made.machines.values():
+                machine.boot()
+            real_hosts.wait_for(made, "a", "b")
+            yield made
+
+
+@contextmanager
+def joined(
+    farm: Lab, kind: str, packages: tuple[str, ...], *, breaks: bool = False, **keys: Any
+) -> Iterator[Instance]:
+    """An environment of that kind on both hosts; nothing is left when it is released.
+
+    With `breaks` it is not: the lines to the hosts' agents end instead.
+    """
+    usable(kind)
+    userland.ensure(extra=packages)
+    spec = registry.kinds()[kind].spec(
+        name="n", kind=kind, cpus=1, memory_bytes=2**28, host="a,b", packages=packages, **keys
+    )
+    hosts = farm.hosts("a", "b")
+    try:
+        instance = Spread(hosts).environment(kind).allocate(spec)
+        try:
+            yield instance
+        finally:
+            if not breaks:
+                instance.release()
+    finally:
+        for host in hosts:
+            host.lose()
+    eventually(lambda: not any(entries(farm, name) for name in "ab"))
+    seen = "ip netns list; ip -o link show type vxlan"
+    assert [farm.ssh(name, seen) for name in "ab"] == ["", ""]
+
+
+def entries(farm: Lab, name: str) -> list[str]:
+    """Kinds of the entries in a host's journal."""
+    folder = farm.machines[name].folder / "state" / "journal"
+    return [json.loads(path.read_text(encoding="utf-8"))["kind"] for path in folder.glob("*.json")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mpi", "breaks"),
+    [
+        ("container", "openmpi", False),
+        ("container", "mpich", False),
+        ("oci", "openmpi", False),
+        ("uml", "openmpi", True),  # its interface is in a namespace that its agent removes
+    ],
+)
+def test_ranks_are_in_instances_of_both_hosts(
+    farm: Lab, kind: str, mpi: Mpi, *, breaks: bool
+) -> None:
+    if mpi == "mpich" and userland.find(userland.host_recipe(BY_MPI[mpi])) is None:
+        pytest.skip("the image with MPICH and ssh, which takes a minute to build, is not there")
+    program = kernel_path(f"npb-mpi-ep-{mpi}")
+    with joined(farm, kind, BY_MPI[mpi], breaks=breaks) as instance:
+        instance.put(program, PurePosixPath("/opt/aferir") / program.name)
+        options = (f"mpirun.{mpi}", *placement_options(mpi, root=True))
+        line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")
+        figures = json.loads(instance.run(line).stdout.splitlines()[-1])
+        assert (figures["verified"], figures["hosts"]) == (True, 2)
+        done = instance.run(["sh", "-c", OTHERS], check=False)
+        said = done.stdout.split("\n")[:-1]
+        assert said == ["a b", "runs", "ended", "/opt/aferir", "b"], done.stderr
+        assert done.exit_code == 3
+
+
+def test_a_cluster_has_nodes_on_both_hosts(farm: Lab) -> None:
+    """Three nodes, two on the first host, each of which trusts the others of both."""
+    with joined(farm, "cluster", (), nodes=3) as instance:
+        assert [entries(farm, name).count("container") for name in "ab"] == [2, 1]
+        done = instance.run(["mpirun", "-N", "1", "hostname"])
+        assert sorted(done.stdout.split()) == ["front", "node1", "node2"]
+        back = ["ssh", "node2", "ssh", "node1", "hostname"]
+        assert instance.run(back).stdout == "node1\n"
+        done = instance.run(["sh", "-c", "echo $AFERIR_HOSTS; $AFERIR_ENTER node2 hostname"])
+        assert done.stdout == "front node2\nnode2\n"
+        mtu = "cat /sys/class/net/eth0/mtu"
+        assert instance.run(["sh", "-c", f"{mtu}; ssh node2 {mtu}"]).stdout == "1450\n1450\n"
