@@ -63,7 +63,8 @@ double number_of(std::string_view text, std::string_view what, double least, dou
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc{} && end == text.data() + text.size();
-    if (!whole || !(value >= least && value <= most)) {  // no number is in no range
+    const bool possible = whole && value >= least && value <= most;  // which NaN is not
+    if (!possible) {
         throw UsageError(std::string(what) + " " + std::string(text) + " is no possible number");
     }
     return value;
