@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
+from aferir.statistics.arrays import Array
 from aferir.statistics.ratio import Ratio
 
 Answer = Literal["slower", "pass", "undecided"]
@@ -51,7 +52,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     lower: float
 
 
-@functools.cache
 def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
     """Scores that independent increments cross by chance with probability `level` in all.
 
@@ -60,26 +60,40 @@ def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
     """
     if not all(0 < a < b <= 1 for a, b in zip((1e-12, *fractions), fractions, strict=False)):
         raise ValueError("the looks' fractions have to rise, and to end at 1 or before")
-    found: list[float] = []
-    grid = density = np.empty(0)
-    spent = before = 0.0
-    for fraction in fractions:
-        share = level * fraction**POWER - spent
-        spent = level * fraction**POWER
-        step = math.sqrt(fraction - before)
-        span = _WIDTH * math.sqrt(fraction)
-        ahead = np.linspace(-span, span, _GRID)
-        if density.size:
-            width = grid[1] - grid[0]
-            kernel = np.exp(-((ahead[:, None] - grid[None, :]) ** 2) / (2 * step**2))
-            reached = kernel @ density * width / (step * math.sqrt(2 * math.pi))
-        else:
-            reached = np.exp(-(ahead**2) / (2 * step**2)) / (step * math.sqrt(2 * math.pi))
-        tail = np.cumsum(reached[::-1])[::-1] * (ahead[1] - ahead[0])
-        edge = float(np.interp(-share, -tail, ahead))
-        found.append(edge / math.sqrt(fraction))
-        grid, density, before = ahead, np.where(ahead < edge, reached, 0.0), fraction
-    return tuple(found)
+    return tuple(
+        _walk(fractions[:end], level).edge / math.sqrt(fractions[end - 1])
+        for end in range(1, len(fractions) + 1)
+    )
+
+
+class _Walk(msgspec.Struct, frozen=True):
+    """Density of the sum of increments after some tests, of those that crossed no bound."""
+
+    edge: float
+    """Bound of the last test."""
+    grid: Array
+    density: Array
+
+
+@functools.cache
+def _walk(fractions: tuple[float, ...], level: float) -> _Walk:
+    """Integrate up to the last of the tests; those before it are integrated once and remembered."""
+    fraction = fractions[-1]
+    before = fractions[-2] if len(fractions) > 1 else 0.0
+    share = level * (fraction**POWER - before**POWER)
+    step = math.sqrt(fraction - before)
+    span = _WIDTH * math.sqrt(fraction)
+    ahead = np.linspace(-span, span, _GRID)
+    if before:
+        last = _walk(fractions[:-1], level)
+        width = last.grid[1] - last.grid[0]
+        kernel = np.exp(-((ahead[:, None] - last.grid[None, :]) ** 2) / (2 * step**2))
+        reached = kernel @ last.density * width / (step * math.sqrt(2 * math.pi))
+    else:
+        reached = np.exp(-(ahead**2) / (2 * step**2)) / (step * math.sqrt(2 * math.pi))
+    tail = np.cumsum(reached[::-1])[::-1] * (ahead[1] - ahead[0])
+    edge = float(np.interp(-share, -tail, ahead))
+    return _Walk(edge, ahead, np.where(ahead < edge, reached, 0.0))
 
 
 def look(ratio: Ratio, number: int, fractions: Sequence[float], limits: Limits) -> Look:

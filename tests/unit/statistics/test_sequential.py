@@ -29,6 +29,7 @@ def test_what_is_spent_early_is_little() -> None:
     found = bounds(TEN, 0.01)
     assert list(found) == sorted(found, reverse=True)
     assert special.ndtr(-found[0]) == pytest.approx(0.0001, rel=0.05)
+    assert bounds(TEN[:3], 0.01) == found[:3]  # looks that follow move none
 
 
 @pytest.mark.parametrize("fractions", [(0.5, 0.5), (0.6, 0.5), (0.5, 1.1), (-0.1,)])
