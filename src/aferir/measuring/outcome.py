@@ -16,6 +16,11 @@ from aferir.probes.memory import KILLS
 OUT_OF_MEMORY = "out-of-memory"
 DISK_FULL = "disk-full"
 KILLED = "killed"
+OTHERS_DIE = (
+    "see whether the program kills others than its own processes, or give its environment more "
+    "memory"
+)
+"""Remedy for a program that ended by a kill, or with which its instance died."""
 _TOLD_APART = ("program", "instance")
 _FULL = re.compile(r"no space left on (?:the )?device|the disk is full", re.IGNORECASE)
 _REFUSED = re.compile(r"MiB are available|^out of memory: |: out of memory: ", re.MULTILINE)
@@ -35,6 +40,11 @@ def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Fai
     """Failure with an error's message, formatted into `said`, and its remedy if it has one."""
     remedy = error.remedy if isinstance(error, AferirError) else ""
     return Failure(code, said.format(error), remedy)
+
+
+def with_remedy(failure: Failure) -> Failure:
+    """The failure, with a remedy for a program or an instance that was killed if it has none."""
+    return failure if failure.remedy else msgspec.structs.replace(failure, remedy=OTHERS_DIE)
 
 
 def refuse_exhaustion(error: AferirError | OSError, what: str) -> None:
@@ -70,5 +80,5 @@ def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Samp
     if _REFUSED.search(said):
         return msgspec.structs.replace(failure, code=OUT_OF_MEMORY)
     if _KILLED.search(said) or any(one.exit_code < 0 for one in ended):
-        return msgspec.structs.replace(failure, code=KILLED)
+        return with_remedy(msgspec.structs.replace(failure, code=KILLED))
     return failure

@@ -11,7 +11,7 @@ from aferir.linux.process import explain_exit
 from aferir.measuring import cost
 from aferir.measuring.accounting import watching
 from aferir.measuring.energy import metered
-from aferir.measuring.outcome import failure_of, refuse_exhaustion
+from aferir.measuring.outcome import OTHERS_DIE, failure_of, refuse_exhaustion, with_remedy
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
 from aferir.model.plan import PAGE_CACHE
@@ -64,7 +64,9 @@ def _measure(
         if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
             observed = compare(watch, before, after)
-            return Measured(done, observed, failure=Failure("instance", message), lost=True)
+            return Measured(
+                done, observed, failure=Failure("instance", message, OTHERS_DIE), lost=True
+            )
         instance.pause()
     except TimeoutExpired as error:
         return Measured(failure=failure_of("time-limit", error), lost=True)
@@ -72,7 +74,8 @@ def _measure(
         return Measured(failure=failure_of("missing", error), lost=True)
     except (AferirError, OSError) as error:
         refuse_exhaustion(error, line[0])
-        return Measured(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
+        failure = with_remedy(failure_of("instance", error, "the instance died: {}"))
+        return Measured(failure=failure, lost=True)
     seen = (*compare(watch, before, after), *load.samples, *energy.samples)
     seen += cost.samples(watch.price_per_hour, done.duration_s)
     if watched.account is not None:
