@@ -27,6 +27,8 @@ PORT = 4789
 """UDP port of VXLAN (RFC 7348, 5), on which the kernel receives frames."""
 _EVERYBODY = "00:00:00:00:00:00"
 """MAC address of the entries for frames to unknown receivers: they go to all other hosts."""
+_PORT_MAC = "02:00:0a:4f:00:01"
+"""MAC address of the interface as a port of a guest's bridge, from which nothing is sent."""
 _TIME_LIMIT_S = 60.0
 _ETH_P_ALL = 3
 _SIOCETHTOOL, _ETHTOOL_SGRO = 0x8946, 0x2C
@@ -66,7 +68,8 @@ def bridged(entry: Entry, tap: str) -> None:
     name = name_of(entry)
     lines = [
         "link add bridge type bridge",
-        f"link set {INTERFACE} master bridge",
+        # The guest has the address that it was made with, which a bridge would take for its own.
+        f"link set {INTERFACE} address {_PORT_MAC} master bridge",
         f"tuntap add dev {tap} mode tap",
         f"link set {tap} master bridge mtu {mtu(name)} addrgenmode none up",
         "link set bridge addrgenmode none up",
