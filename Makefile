@@ -32,7 +32,9 @@ image: setup-dev
 	@scripts/package sdist wheel image
 
 # Every command of every page, as root; most of the time goes into experiments of minutes each.
+# First comes what the pages use of the system besides.
 docs-test: setup-dev
+	@scripts/system-packages docs
 	@.venv/bin/python -m pytest -rA tests/docs tests/docs_commands
 
 lint: setup-dev

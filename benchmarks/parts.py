@@ -17,7 +17,7 @@ def run_parts(
 ) -> BenchResult:
     """Run all parts, or those that `--only` names by a prefix or by a case (`PART.CASE`).
 
-    Each gets an equal share of the progress that is shown. Errors: UsageError where there is no
+    Each gets an equal share of the progress that is shown. Errors: UsageError if there is no
     such part.
     """
     chosen = [

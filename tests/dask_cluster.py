@@ -27,7 +27,7 @@ if __name__ == "__main__":
 
 @contextlib.contextmanager
 def dask_cluster(workers: int, folder: Path) -> Iterator[str]:
-    """The scheduler's address; `folder` takes a script and what the workers write."""
+    """Run a cluster and return the scheduler's address; `folder` is for temporary files."""
     script = folder / "cluster.py"
     script.write_text(_CLUSTER)
     child = subprocess.Popen(

@@ -165,7 +165,7 @@ def no_sync(why: str) -> list[Figure]:
 
 
 def bound(found: Sequence[Bound], seconds: int) -> list[Figure]:
-    """Judge clocks of injected rates by their own bounds, and the rate estimated where none is."""
+    """Judge clocks of injected rates by their own bounds, and the rate estimated if none is."""
     checks = sum(line.checks for line in found)
     outside = sum(line.outside for line in found)
     rates = sorted({line.injected_ppm for line in found})

@@ -79,13 +79,15 @@ class Round(msgspec.Struct, frozen=True):
         """Our batch work over what is left; None if next to nothing is left.
 
         That is the work of the batch without load, times the CPUs that the service leaves idle
-        alone over those that the batch could have had without load.
+        alone over those that the batch could have had without load. It is never more than that
+        work: a batch that waits for the disk leaves CPUs unused itself.
         """
         alone, free = self.arms[ALONE], self.arms[BATCH_ALONE]
         whole = free.batch_cpus + free.idle_cpus
         if alone.idle_cpus < _LEAST_CPUS or free.batch_per_s <= 0:
             return None
-        return self.arms[OURS].batch_per_s / (free.batch_per_s * alone.idle_cpus / whole)
+        left = min(1.0, alone.idle_cpus / whole)
+        return self.arms[OURS].batch_per_s / (free.batch_per_s * left)
 
 
 def databases(options: BenchOptions, note: Note) -> list[Figure]:

@@ -42,7 +42,7 @@ class Pair(msgspec.Struct, frozen=True):
     ours: Arm
     other: Arm
     alone: Arm | None = None
-    """The service alone at the same time, run where the other arm breaks the SLA.
+    """The service alone at the same time, run if the other arm breaks the SLA.
 
     If it breaks the SLA itself, the machine has become slower, and the pair says nothing of the
     others.
@@ -62,7 +62,7 @@ class Pair(msgspec.Struct, frozen=True):
     def due(self) -> float:
         """Share of the other arm's batch work that the service can do without.
 
-        It is all of it where the SLA is kept; else at most as many CPUs as the service leaves idle
+        It is all of it if the SLA is kept; else at most as many CPUs as the service leaves idle
         alone.
         """
         if self.alone is None or self.other.meets(self.sla):
@@ -73,7 +73,7 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def is_fair(self) -> bool:
-        """Whether the service alone kept its SLA at that time; true where it was not run alone."""
+        """Whether the service alone kept its SLA at that time; true if it was not run alone."""
         return self.alone is None or self.alone.meets(self.sla)
 
 
@@ -82,7 +82,7 @@ Again = Callable[[str], Iterable[Pair]]
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a cell; fields are None where the service alone breaks its SLA there."""
+    """What is known of a cell; fields are None if the service alone breaks its SLA there."""
 
     words: str
     met: bool | None = None
@@ -182,7 +182,7 @@ def _told_of_pairs(other: Arm, pairs: Sequence[Pair]) -> str:
 
 
 def figures(cells: Sequence[Judged]) -> list[Figure]:
-    """Return the figures that have to hold in every cell where the service alone meets its SLA."""
+    """Return the figures that have to hold in every cell if the service alone meets its SLA."""
     met = [cell.met for cell in cells if cell.met is not None]
     near = [cell.near for cell in cells if cell.near is not None]
     of_idle = [cell.of_idle for cell in cells if cell.of_idle is not None]

@@ -67,7 +67,7 @@ def slope(groups: Sequence[Sequence[tuple[float, float]]]) -> float:
     """Fit the change of a value's logarithm by that of the speed, common to all groups.
 
     The groups are arms, with (speed, value) of each run: the within-group slope of an analysis of
-    covariance. It is 0 where the speed is not known or did not change.
+    covariance. It is 0 if the speed is not known or did not change.
     """
     over = under = 0.0
     for group in groups:

@@ -42,7 +42,7 @@ _MOST_RATIO = 1.2
 _MOST_SYSTEM_S = 0.05
 _MOST_STEP_S = 2.0
 _LOWER = 0.9
-"""Factor for the load where the service alone breaks its SLA: the machine has become slower."""
+"""Factor for the load if the service alone breaks its SLA: the machine has become slower."""
 _TRIES = 6
 
 

@@ -51,7 +51,7 @@ _ARMS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 
 @contextmanager
 def _others() -> Iterator[None]:
-    """As many busy loops as CPUs, in a session of their own, as somebody else's programs."""
+    """Run a busy loop on each CPU, in a session of their own, like another user's programs."""
     count = os.cpu_count() or 1
     with scratch.folder() as folder:
         child = process.start([*process.ALONE, *programs.loop("xz", folder, count)])

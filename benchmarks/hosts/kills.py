@@ -33,7 +33,7 @@ _GONE_S = 60.0
 _LIMIT_S = 300.0
 _AGAIN = 3
 _WHOLE = (0, 1)
-"""Exit codes of a run that went to its end; 1 where a cell has failures alone."""
+"""Exit codes of a run that went to its end; 1 if a cell has failures alone."""
 _EXPERIMENT = """
 [experiment]
 name = "killed"

@@ -103,7 +103,7 @@ def _planted(pairs: int, note: Note) -> list[Figure]:
 
 @contextlib.contextmanager
 def _favoured() -> Iterator[None]:
-    """Give this process and its children the CPUs first in the block, where that is permitted."""
+    """Give this process and its children the CPUs first in the block, if that is permitted."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICE)

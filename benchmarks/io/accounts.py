@@ -183,7 +183,7 @@ def _cycle_error(*, quick: bool, chain: str) -> float:
 
 
 def _against_counters() -> Figure:
-    """Compare with the hardware's own count, through perf, where there are counters."""
+    """Compare with the hardware's own count, through perf, if there are counters."""
     name = "cycles.perf_stat.error"
     words = _cycle_words(quick=True)
     command, variables = perf_stat.command(

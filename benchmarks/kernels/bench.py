@@ -45,7 +45,7 @@ Rates = Mapping[str, Sequence[float]]
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Run every case. Errors: UsageError where `--only` selects none."""
+    """Run every case. Errors: UsageError if `--only` selects none."""
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     every = [Case(k, c, t) for c in rounds for k in KERNELS for t in _THREADS]
     cases = [case for case in every if case.is_selected(options.only)]

@@ -43,7 +43,7 @@ class Operations(msgspec.Struct, frozen=True):
 
     executed: int
     nominal: float
-    """As NPB counts them in the timed iterations."""
+    """Number of operations by NPB's own count, in the timed iterations."""
     iterations: int
 
     @property

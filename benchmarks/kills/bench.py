@@ -71,7 +71,7 @@ def _measured(name: str, options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _lacking(environment: Environment, keys: str) -> str:
-    """Return why the environment is left out; empty where it is available."""
+    """Return why the environment is left out; empty if it is available."""
     findings = environment.check()
     missing = [one.message for one in findings if one.status == "missing"]
     if "runsc" in keys and packages.missing(["runsc"]):

@@ -152,7 +152,7 @@ def _cut_here(options: BenchOptions, note: Note) -> list[Figure]:
 def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
     """Kill measurements at random moments, and count what `aferir clean` leaves of them.
 
-    Errors: MissingError where there is nothing to measure with, and so nothing to leave.
+    Errors: MissingError if there is nothing to measure with, and so nothing to leave.
     """
     if absent := packages.missing(["sh", "ip", "tc"]):
         raise MissingError(

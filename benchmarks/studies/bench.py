@@ -80,7 +80,7 @@ def _write_hosts(folder: Path, *prefixes: str) -> Path:
 
 
 def _all_or_nothing(name: str, unit: str, n: int, done: process.Completed) -> Figure:
-    """Figure that is `n` where the command succeeded, and 0 with its last lines where it failed."""
+    """Figure that is `n` if the command succeeded, and 0 with its last lines if it failed."""
     ok = done.exit_code == 0
     return Figure(
         name=name,

@@ -14,7 +14,7 @@ from benchmarks.studies.steps import file_of
 
 
 def finished(runs: Path, name: str) -> Run | None:
-    """Newest complete run of that file as it is now; None where there is none."""
+    """Newest complete run of that file as it is now; None if there is none."""
     wanted = content_hash(file_of(name).read_bytes())
     for summary in list_runs(runs) if runs.is_dir() else ():
         if summary.name == name and summary.status == "complete":

@@ -11,7 +11,7 @@
 namespace aferir::account {
 namespace {
 
-constexpr int kMinorBits = 20;  // of a device number within the kernel (include/linux/kdev_t.h)
+constexpr int kMinorBits = 20;  // of a device number inside the kernel (include/linux/kdev_t.h)
 // The letters of a request begin with F for a flush that goes before it, then what it does
 // (blk_fill_rwbs in kernel/trace/blktrace.c).
 constexpr std::string_view kRead = R"(rwbs ~ "R*")";
@@ -23,7 +23,8 @@ std::optional<std::uint64_t> tracepoint() {
     return file >> id ? std::optional(id) : std::nullopt;
 }
 
-/// Where nobody has mounted the list of tracepoints: in a name space of our own, that goes with us.
+/// Reads tracefs where it is mounted; otherwise mounts it in a mount namespace of our own, which
+/// ends with this process.
 std::optional<std::uint64_t> find_tracepoint() {
     if (auto id = tracepoint()) {
         return id;

@@ -10,20 +10,19 @@
 
 namespace aferir::account {
 
-/// Requests that were handed to block devices, each counted by the kernel's tracepoint
-/// block:block_rq_issue.
+/// Requests issued to block devices, counted by the kernel's tracepoint block:block_rq_issue.
 struct BlockCounts {
     std::uint64_t reads = 0;
     std::uint64_t writes = 0;
-    /// Discards, flushes and what else there is.
+    /// Discards, flushes and all other requests.
     std::uint64_t others = 0;
 };
 
 class Blocks {
   public:
-    /// `device` is the number of a block device as st_rdev has it; without it, all devices.
+    /// Counts the requests to `device` (a number as in st_rdev), or to all devices without it.
     explicit Blocks(std::optional<std::uint64_t> device);
-    /// Nothing where the tracepoint cannot be had.
+    /// Counts so far; nothing if the tracepoint is not available.
     [[nodiscard]] std::optional<BlockCounts> counts() const;
 
   private:
@@ -32,8 +31,8 @@ class Blocks {
     std::vector<Event> writes_;
 };
 
-/// A filter of block events (Documentation/trace/events.rst, 5.1): those of the device, if one is
-/// given, that `condition` holds for, if one is given.
+/// Filter of block events (Documentation/trace/events.rst, section 5.1): those of `device` and
+/// those that meet `condition`, as far as they are given.
 std::string block_filter(std::optional<std::uint64_t> device, std::string_view condition);
 
 }  // namespace aferir::account

@@ -16,9 +16,10 @@ struct Cycles {
 
 class CycleCounters {
   public:
-    /// Of all processes, or of the members of a control group, whose folder `group` is open.
+    /// Counts for all processes, or for the members of the control group whose folder `group` is
+    /// open.
     explicit CycleCounters(int group = -1);
-    /// Nothing where the processor, or its hypervisor, shows no counters.
+    /// Cycles so far; nothing if the processor, or its hypervisor, has no counters.
     [[nodiscard]] std::optional<Cycles> cycles() const;
 
   private:

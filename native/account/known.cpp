@@ -1,6 +1,6 @@
-// Programs that an account can be judged by: so many cycles, or user and system time in a mix that
-// the program knows itself, by the kernel's exact account of a thread's time at every change from
-// one to the other.
+// Programs with known results for testing an account: so many cycles, or a mix of user and system
+// time that the program measures itself by the kernel's exact account of a thread's time at every
+// change between the two.
 
 #include "account/known.hpp"
 
@@ -55,8 +55,8 @@ std::string spend_cycles(long long megacycles, Chain chain) {
         .str();
 }
 
-/// Reads zeros: the kernel clears the memory, so much at once that next to none of the time is
-/// spent on the way in and out.
+/// Reads zeros, which the kernel writes: so many at once that almost no time is spent entering and
+/// leaving the kernel.
 class Kernel {
   public:
     Kernel() : file_(open("/dev/zero", O_RDONLY | O_CLOEXEC)), bytes_(1 << 20, 1) {
@@ -76,7 +76,7 @@ class Kernel {
     std::vector<char> bytes_;
 };
 
-/// Thread seconds that `work` takes when it is repeated for about so long.
+/// Thread seconds that `work` takes when it is repeated for about `seconds`.
 template <typename Work>
 double spend(double seconds, Work work) {
     const double before = thread_seconds();

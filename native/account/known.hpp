@@ -6,7 +6,7 @@
 
 namespace aferir::account {
 
-/// account-known but for `main`; returns the exit code.
+/// The whole program account-known except `main`; returns the exit code.
 int known(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
 
 }  // namespace aferir::account

@@ -146,7 +146,7 @@ void Sampler::set_rate(double hertz, std::mt19937_64& draw) {
 
 std::optional<double> cost_of_look(int cpu) {
     constexpr int kWindows = 600;
-    constexpr double kHertz = 4000;  // a look in every fifth window or so
+    constexpr double kHertz = 4000;  // about one sample in every fifth window
     const Sampler sampler(cpu, kHertz);
     cpu_set_t before;
     cpu_set_t here;
@@ -176,7 +176,8 @@ std::optional<double> cost_of_look(int cpu) {
 }
 
 std::vector<double> rates(std::span<const double> used, double looks_per_s) {
-    constexpr double kLeast = 0.1;  // one that begins to be used has to be seen
+    // least share: a processor that begins to be used must be noticed
+    constexpr double kLeast = 0.1;
     const double most = *std::max_element(used.begin(), used.end());
     std::vector<double> found;
     for (const double seconds : used) {

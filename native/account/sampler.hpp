@@ -12,28 +12,28 @@
 
 namespace aferir::account {
 
-/// Seconds of all processors in each mode, as looks tell it: each stands for the time since the
-/// last. Some kernels take no look at a processor that is idle.
+/// Seconds that processors spent in each mode, by sampling: each sample stands for the time since
+/// the one before. Some kernels take no sample on an idle processor.
 struct Modes {
     double user_s = 0;
     double system_s = 0;
-    /// Within a guest that runs on a processor of this host.
+    /// Time in a guest that runs on a processor of this host.
     double guest_s = 0;
     double idle_s = 0;
     std::uint64_t looks = 0;
 
-    /// Looks that were counted as one second each, and stand for so many.
+    /// Adds modes that were counted as one second per sample; each sample stands for `seconds`.
     void add(const Modes& counted, double seconds);
 };
 
 struct Samples {
     Modes all;
-    /// Of the processes and control groups that were asked for.
+    /// Time of the processes and control groups that were requested.
     Modes target;
     std::uint64_t lost = 0;
 };
 
-/// Whose looks are counted apart.
+/// Processes and control groups whose samples are counted separately.
 struct Target {
     std::set<std::uint32_t> processes;
     /// Ids of control groups of version 2: the inode numbers of their folders.
@@ -45,12 +45,12 @@ struct Target {
     }
 };
 
-/// Adds what stands in `records`, whole records of a ring of perf_event_open(2) whose samples hold
-/// the process and the control group; a second for each look.
+/// Adds `records`: whole records of a ring buffer of perf_event_open(2), whose samples contain the
+/// process and the control group. Each sample counts as one second.
 void add_records(std::span<const std::byte> records, const Target& target, Samples& samples);
 
-/// A processor looked at many times a second, at moments that keep step with nothing: neither with
-/// the kernel's tick, which programs that sleep are woken by, nor with a program's own period.
+/// Samples one processor many times a second, at random times: in step neither with the kernel's
+/// tick, which wakes sleeping programs, nor with a program's own period.
 class Sampler {
   public:
     Sampler(int cpu, double hertz);
@@ -61,29 +61,29 @@ class Sampler {
     Sampler& operator=(Sampler&&) = delete;
 
     [[nodiscard]] bool open() const { return ring_ != nullptr; }
-    /// Bytes of records so far.
+    /// Bytes of records written so far.
     [[nodiscard]] std::uint64_t written() const;
-    /// Takes what has come since the last time. Seconds of it that were the target's; without a
-    /// target, everybody's.
+    /// Adds the samples since the last call. Returns the seconds that were the target's; without a
+    /// target, all seconds.
     double drain(const Target& target, Samples& samples);
-    /// About so many looks a second from now on, the time between them drawn anew.
+    /// Sets a rate of about `hertz` samples a second, with newly drawn intervals.
     void set_rate(double hertz, std::mt19937_64& draw);
 
   private:
     Event event_;
     void* ring_ = nullptr;
-    /// The kernel writes into its records the one that the event was opened with, for ever.
+    /// Period that the event was opened with: the kernel writes that one into every record.
     double period_s_;
     std::vector<std::byte> pending_;
 };
 
-/// Seconds that a look takes from the program it interrupts: how much longer a window of known
-/// cycles takes with one look in it than with none. Under a hypervisor it is mostly setting the
-/// timer. Nothing where no look came.
+/// Seconds that one sample takes from the program that it interrupts: by how much longer a window
+/// of known cycles takes with one sample in it. Under a hypervisor most of it is setting the timer.
+/// Nothing if no sample was taken.
 std::optional<double> cost_of_look(int cpu);
 
-/// Looks a second at each processor, `looks_per_s` at all of them. Those that were `used` longer
-/// get more: where the target is not, there is nothing of it to be seen.
+/// Samples a second for each processor, `looks_per_s` in total. Processors that were `used` longer
+/// get more: only where the target runs can it be sampled.
 std::vector<double> rates(std::span<const double> used, double looks_per_s);
 
 }  // namespace aferir::account

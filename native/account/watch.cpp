@@ -48,14 +48,14 @@ double now() {
     return std::chrono::duration<double>(since).count();
 }
 
-/// CPU time, in which interruptions are, too.
+/// CPU time of this thread, interruptions included.
 double thread_seconds() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Of a folder; none where `path` is empty.
+/// Opens a folder; not open if `path` is empty.
 Descriptor open_folder(std::string_view path) {
     constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     return Descriptor(path.empty() ? -1 : open(std::string(path).c_str(), kFlags));
@@ -68,7 +68,7 @@ void add_group(const std::filesystem::path& folder, Target& target) {
     }
 }
 
-/// The groups below come and go while a program runs.
+/// Adds the groups below as well: they come and go while a program runs.
 void add_groups(std::string_view folder, Target& target) {
     if (folder.empty()) {
         return;
@@ -94,8 +94,8 @@ std::optional<std::uint64_t> device_number(std::optional<std::string_view> path)
     return status.st_rdev;
 }
 
-/// Frequency of the cores as a program has it: its own cycles in a second of its CPU time, less by
-/// what interrupts it. The fastest of a few windows would be the core's, 3 to 4 % more under a
+/// Frequency of the cores as a program sees it: its own cycles per second of its CPU time, minus
+/// interruptions. The fastest of a few windows would be the core's own, 3 to 4 % higher under a
 /// hypervisor.
 class Frequency {
   public:
@@ -207,7 +207,7 @@ bool input_ended(int milliseconds) {
     return read(STDIN_FILENO, text.data(), text.size()) <= 0;
 }
 
-/// Looks at all processors, no more of them than the budget allows.
+/// Samples all processors as often as the CPU budget permits.
 class Looks {
   public:
     explicit Looks(double budget) {
@@ -220,7 +220,7 @@ class Looks {
         cost_s_ = *cost;
         const auto online = processors();
         const auto count = static_cast<double>(online.size());
-        constexpr double kLeastCost = 1e-6;  // no machine is known that is quicker
+        constexpr double kLeastCost = 1e-6;  // least cost in s: no known machine is faster
         per_s_ = std::clamp(budget / std::max(cost_s_, kLeastCost), kLeast * count, kMost * count);
         for (const int cpu : online) {
             samplers_.emplace_back(cpu, per_s_ / count);
@@ -234,7 +234,8 @@ class Looks {
     [[nodiscard]] bool open() const { return !samplers_.empty(); }
     [[nodiscard]] double cost_s() const { return cost_s_; }
 
-    /// Seconds of the target on each processor since the last time; without a target, everybody's.
+    /// Seconds of the target on each processor since the last call; without a target, of all
+    /// programs.
     std::vector<double> drain(const Target& target, Samples& samples, std::mt19937_64& draw) {
         std::vector<double> used;
         used.reserve(samplers_.size());
@@ -256,7 +257,7 @@ class Looks {
     double cost_s_ = 0;
 };
 
-/// What happened between two counts; nothing where either is missing.
+/// Difference of two counts; nothing if either is missing.
 std::optional<BlockCounts> between(const std::optional<BlockCounts>& before,
                                    const std::optional<BlockCounts>& after) {
     if (!before || !after) {
@@ -294,8 +295,8 @@ std::string account_json(double seconds, double own_before, const Samples& sampl
         .str();
 }
 
-/// A processor, the likelier the more time the target spent on it, so that the mean of all looks
-/// is the target's; nothing where it did not run.
+/// Draws a processor with a probability in proportion to the target's time on it, so that the mean
+/// of all measurements is the target's; nothing if it did not run.
 std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& draw) {
     if (std::all_of(spent.begin(), spent.end(), [](double seconds) { return seconds <= 0; })) {
         return std::nullopt;
@@ -306,7 +307,7 @@ std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& d
 void run(const Wishes& wishes, std::FILE* out) {
     constexpr int kPollMs = 200;
     std::mt19937_64 draw{std::random_device{}()};
-    // At moments that keep step with nothing, as the looks at the modes.
+    // At random times, like the samples of the modes.
     const double period_ms = wishes.look_ms > 0 ? wishes.look_ms : kPollMs;
     std::uniform_real_distribution<double> pause(0.75 * period_ms, 1.25 * period_ms);
     const Descriptor folder = open_folder(wishes.group);

@@ -6,7 +6,8 @@
 
 namespace aferir::account {
 
-/// io-account but for `main`: watches until its standard input ends; returns the exit code.
+/// The whole program io-account except `main`: samples until its standard input ends. Returns the
+/// exit code.
 int watch(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
 
 }  // namespace aferir::account

@@ -43,7 +43,7 @@ class Attendant {
         sigaddset(&wanted, SIGCHLD);
         sigprocmask(SIG_BLOCK, &wanted, nullptr);
         signal(SIGPIPE, SIG_IGN);
-        // Where it is not the first process of its own, orphans are to come to it all the same.
+        // Orphans become its children even if it is not process 1.
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         children_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     }
@@ -74,7 +74,7 @@ class Attendant {
         std::vector<pollfd> handles{{in_, POLLIN, 0}, {children_, POLLIN, 0}};
         for (const auto& [task, running] : running_) {
             for (const int handle : {running.child.out, running.child.err}) {
-                handles.push_back({handle, POLLIN, 0});  // a negative one is passed over
+                handles.push_back({handle, POLLIN, 0});  // poll(2) ignores a negative one
             }
         }
         if (poll(handles.data(), handles.size(), -1) < 0) {
@@ -173,7 +173,7 @@ class Attendant {
         }
     }
 
-    // What a command has written so far.
+    // Sends what a command has written so far.
     void pass_on(std::uint32_t task, Running& running) {
         pass_on(task, Kind::kOut, running.child.out);
         pass_on(task, Kind::kErr, running.child.err);
@@ -194,7 +194,7 @@ class Attendant {
         }
     }
 
-    // Takes leave of all children that have ended, tasks or orphans that came to us.
+    // Reaps all children that have ended: tasks, and adopted orphans.
     void reap() {
         signalfd_siginfo ignored{};
         while (read(children_, &ignored, sizeof ignored) > 0) {
@@ -213,7 +213,7 @@ class Attendant {
         }
     }
 
-    // What it left running in the background may hold its pipes for ever, and is not waited for.
+    // Processes that it left in the background may hold its pipes for ever, and are not waited for.
     void ended(std::uint32_t task, Running& running, int status, std::uint64_t duration_ns) {
         pass_on(task, running);
         for (const int handle : {running.child.out, running.child.err}) {

@@ -51,7 +51,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     return found;
 }
 
-// In the child: becomes the program, or writes errno to `tell`.
+// Runs in the child: executes the program, or writes errno to `tell`.
 [[noreturn]] void become(char* const* arguments, char** variables, const Pipe& out, const Pipe& err,
                          int tell) {
     setsid();
@@ -75,7 +75,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     _exit(kNotStarted);
 }
 
-// Why a program could not be started, and what is odd about a file that is there.
+// Reason why a program could not be started, with details about an existing file.
 std::string reason(const std::string& program, int error) {
     if (error == ENOENT && program.find('/') != std::string::npos &&
         access(program.c_str(), F_OK) == 0) {
@@ -137,7 +137,7 @@ Started start(const Wanted& wanted) {
     if (!open_pipe(out) || !open_pipe(err) || !open_pipe(tell)) {
         started.error = errno;
     } else {
-        // Made before fork(2), so that the child has nothing to do but to start.
+        // Made before fork(2), since the child may only call a few functions.
         const std::vector<char*> arguments = pointers(wanted.arguments);
         std::vector<char*> variables = pointers(wanted.variables);
         started.at_ns = now_ns();

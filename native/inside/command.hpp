@@ -13,16 +13,16 @@ struct Wanted {
     std::vector<std::string> arguments;
     std::vector<std::string> variables;  // NAME=VALUE
 
-    // The variable that all processes of the task have, NAME=VALUE; empty where there is none.
+    // Variable NAME=VALUE that marks all processes of the task; empty if there is none.
     [[nodiscard]] std::string mark() const;
     // Adds those of `defaults` whose names it does not have yet.
     void add(const std::vector<std::string>& defaults);
 };
 
-// From the payload of Kind::kRun.
+// Parses the payload of Kind::kRun.
 Wanted parsed(std::string_view payload);
 
-// A child with its ends of pipes, or why there is none.
+// A child process and our ends of its pipes, or the reason why there is none.
 struct Started {
     pid_t pid = -1;
     int out = -1;

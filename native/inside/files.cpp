@@ -23,7 +23,7 @@ constexpr std::size_t kPiece = 1U << 16U;
 Arriving::Arriving(const std::string& path, unsigned mode) : mode_(mode) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-    unlink(path.c_str());  // a program that runs cannot be written to
+    unlink(path.c_str());  // a running program cannot be overwritten
     handle_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     error_ = handle_ < 0 ? errno : 0;
 }
@@ -52,7 +52,7 @@ int Arriving::finish() {
 }
 
 int send_file(const std::string& path, const std::function<bool(std::string_view)>& send) {
-    // Not to hang on a FIFO that nobody writes to.
+    // Would block on a FIFO without a writer otherwise.
     const int handle = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (handle < 0) {
         return errno;

@@ -6,10 +6,10 @@
 
 namespace aferir::inside {
 
-// A file on its way into the instance.
+// A file that is being copied into the instance.
 class Arriving {
   public:
-    // Makes the folders above it, and the file anew. `failed()` tells whether it could.
+    // Creates missing folders above it, and the file. `failed()`: whether that failed.
     Arriving(const std::string& path, unsigned mode);
     ~Arriving();
     Arriving(const Arriving&) = delete;
@@ -18,7 +18,7 @@ class Arriving {
     Arriving& operator=(Arriving&&) = delete;
 
     void add(std::string_view bytes);
-    // Gives it its mode. The errno of the first step that failed, 0 for none.
+    // Sets its mode. Returns the errno of the first step that failed, or 0.
     int finish();
     [[nodiscard]] int failed() const { return error_; }
 
@@ -28,7 +28,7 @@ class Arriving {
     int error_ = 0;
 };
 
-// Hands the content of an ordinary file over in pieces; its errno, 0 where all went well.
+// Passes the content of a regular file on in pieces. Returns its errno, or 0.
 int send_file(const std::string& path, const std::function<bool(std::string_view)>& send);
 
 }  // namespace aferir::inside

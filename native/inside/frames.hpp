@@ -12,7 +12,7 @@ namespace aferir::inside {
 enum class Kind : std::uint8_t {
     // From the host.
     kRun = 'R',   // `u32 n`, then n arguments and any number of NAME=VALUE, each ended by a NUL
-    kKill = 'K',  // every process of that task; its first one is asked to end before
+    kKill = 'K',  // kills every process of that task, after asking its first one to end
     kPut = 'P',   // `u32 mode`, then the path; content follows in kData and ends with kEnd
     kGet = 'G',   // a path
     // From the instance.
@@ -20,7 +20,7 @@ enum class Kind : std::uint8_t {
     kOut = 'O',     // what a command wrote to its standard output
     kErr = 'E',     // what a command wrote to its standard error
     kExited = 'X',  // `i32 status of waitpid(2) | u64 nanoseconds from fork(2) to its end`
-    kFailed = 'F',  // `i32 errno`, then in words what could not be done
+    kFailed = 'F',  // `i32 errno`, then a description of what failed
     kDone = 'T',    // of a file
     // Both.
     kData = 'D',
@@ -33,7 +33,7 @@ struct Message {
     std::string payload;
 };
 
-// Takes bytes as they come and gives whole messages.
+// Assembles whole messages from bytes as they arrive.
 class Reader {
   public:
     void add(std::string_view bytes) { buffer_.append(bytes); }
@@ -45,12 +45,12 @@ class Reader {
 
 std::string encoded(const Message& message);
 
-// Numbers at the front of a payload, which lose them; zero where it is too short.
+// Takes a number from the front of a payload; zero if it is too short.
 std::uint32_t take_u32(std::string_view& payload);
 void put_u32(std::string& payload, std::uint32_t value);
 void put_u64(std::string& payload, std::uint64_t value);
 
-// Writes all of it, waiting where it has to. False: nobody reads any more.
+// Writes all bytes, blocking if necessary. False if the other end is closed.
 bool write_all(int handle, std::string_view bytes);
 
 }  // namespace aferir::inside

@@ -28,7 +28,7 @@ struct Relations {
     pid_t session = 0;
 };
 
-// A stream would throw where the process ends meanwhile (ESRCH).
+// A stream would throw if the process ends meanwhile (ESRCH).
 std::string content(const std::string& path) {
     std::string found;
     const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ std::string content(const std::string& path) {
     return found;
 }
 
-// Of a process that lives: a zombie has nothing left to kill (proc(5), /proc/PID/stat).
+// Relations of a running process; a zombie cannot be killed any more (proc(5), /proc/PID/stat).
 std::optional<Relations> relations(pid_t pid) {
     const std::string stat = content("/proc/" + std::to_string(pid) + "/stat");
     const auto name_end = stat.rfind(')');
@@ -103,7 +103,7 @@ bool descends(pid_t pid, pid_t first, const std::map<pid_t, Relations>& all) {
     return false;
 }
 
-/// Whether our child has ended; its number stays its own until it is waited for.
+/// Whether our child has ended; its ID is not reused before it is waited for.
 bool is_gone(pid_t pid) {
     siginfo_t told{};
     return waitid(P_PID, static_cast<id_t>(pid), &told, WEXITED | WNOHANG | WNOWAIT) != 0 ||
@@ -124,7 +124,7 @@ std::set<pid_t> of_task(pid_t first, const std::string& mark) {
 }
 
 void end_task(pid_t first, const std::string& mark, int grace_ms) {
-    // Those whose parents it takes away by its end, so that nobody could tell whose they were.
+    // Processes found now: their parent's end would hide whose descendants they are.
     const std::set<pid_t> known = of_task(first, mark);
     kill(first, SIGTERM);
     for (int left_us = grace_ms * 1000; left_us > 0 && !is_gone(first); left_us -= kPauseUs) {
@@ -139,8 +139,8 @@ void end_task(pid_t first, const std::string& mark, int grace_ms) {
 }
 
 void kill_task(pid_t first, const std::string& mark) {
-    // It is to start no more of them, nor to end by itself, and it is the last one to die: once it
-    // is dead nobody can tell whose children they were.
+    // Stops it, so that it starts no further ones and does not end, and kills it last: after its
+    // death nobody can tell whose children they were.
     kill(first, SIGSTOP);
     for (int looks = 0; looks < kMostLooks; ++looks) {
         const std::set<pid_t> found = of_task(first, mark);

@@ -7,15 +7,16 @@
 
 namespace aferir::inside {
 
-// Kills a task's first process and all that came of it: what descends from it, is of its session or
-// has its mark among its variables, as far as /proc of this instance tells. Waits for none of them.
+// Kills the processes of a task: its first one and those that descend from it, are of its session,
+// or have its mark in their environment, as far as this instance's /proc shows. Waits for none of
+// them.
 void kill_task(pid_t first, const std::string& mark);
 
-// Asks its first process to end (SIGTERM), so that it removes what it made and says what it was
-// doing; kills all of the task once that has ended, or after `grace_ms`. Waits for none of them.
+// Asks the first process to end (SIGTERM), so that it can clean up and report; kills all of the
+// task once that has ended, or after `grace_ms`. Waits for none of them.
 void end_task(pid_t first, const std::string& mark, int grace_ms = 2000);
 
-// Numbers of those processes.
+// Process IDs of the task.
 std::set<pid_t> of_task(pid_t first, const std::string& mark);
 
 }  // namespace aferir::inside

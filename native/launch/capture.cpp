@@ -66,7 +66,7 @@ std::string base64(std::string_view data) {
 }
 
 std::string end_of_file(const std::string& path, std::size_t keep_bytes) {
-    if (!std::filesystem::is_regular_file(path)) {  // a pipe without a writer is waited for in vain
+    if (!std::filesystem::is_regular_file(path)) {  // reading a pipe without a writer would block
         throw std::system_error(ENOENT, std::generic_category(), path);
     }
     std::ifstream file(path, std::ios::binary | std::ios::ate);

@@ -11,7 +11,7 @@ extern "C" {
 
 namespace aferir::launch {
 
-/// The end of a stream of any length, how long it was, and its SHA-256 where that is asked for.
+/// Keeps the end of a stream of any length, with its length and, on request, its SHA-256.
 class Capture {
   public:
     Capture(std::size_t keep_bytes, bool hash);
@@ -19,7 +19,7 @@ class Capture {
     void add(std::string_view data);
     [[nodiscard]] std::string_view end() const;
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// 64 hexadecimal digits; empty where it was not asked for. To be called once.
+    /// 64 hexadecimal digits; empty if not requested. May be called once.
     [[nodiscard]] std::string digest();
 
   private:
@@ -30,10 +30,10 @@ class Capture {
     sha256 state_{};
 };
 
-/// RFC 4648, with padding: what JSON can carry whatever a program printed.
+/// RFC 4648, with padding: JSON can contain it, whatever a program printed.
 std::string base64(std::string_view data);
 
-/// The end of a file. Errors: std::system_error where it cannot be read.
+/// The end of a file. Errors: std::system_error if it cannot be read.
 std::string end_of_file(const std::string& path, std::size_t keep_bytes);
 
 }  // namespace aferir::launch

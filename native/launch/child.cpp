@@ -37,7 +37,7 @@ std::shared_ptr<volatile Told> shared_page() {
 [[noreturn]] void become(const char* path, char* const* words, const std::string& directory,
                          const Handles& handles, volatile Told& told) {
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // whoever kills us kills it
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // it ends with this process
     unblock_signals();
     std::signal(SIGPIPE, SIG_DFL);
     if (dup2(handles.input, 0) >= 0 && dup2(handles.output, 1) >= 0 &&
@@ -49,8 +49,8 @@ std::shared_ptr<volatile Told> shared_page() {
     _exit(127);
 }
 
-/// Takes in what is there now, and no more than a writer who never rests would fill meanwhile;
-/// false once nothing will come any more.
+/// Reads what has arrived, at most `kMostReads` buffers, as a writer may never pause; false at the
+/// end of the stream.
 bool take(int handle, Capture& capture) {
     static std::array<char, kChunk> buffer{};
     for (int left = kMostReads; left > 0; --left) {
@@ -66,14 +66,15 @@ bool take(int handle, Capture& capture) {
     return true;
 }
 
-/// Whether the program is gone; its number stays ours.
+/// Whether the program has ended; its ID is not reused before it is waited for.
 bool is_gone(pid_t pid) {
     siginfo_t told{};
     return waitid(P_PID, static_cast<id_t>(pid), &told, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            told.si_pid == pid;
 }
 
-/// Of a program that is gone and not waited for yet, see /proc/PID/schedstat in proc(5).
+/// Queueing time of a program that has ended and is not waited for yet, see /proc/PID/schedstat in
+/// proc(5).
 double queued_s(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/schedstat");
     double running_ns = 0;

@@ -1,5 +1,6 @@
-// launch: runs one command once, from its execution to its end, and tells what it took. It is put
-// into an instance, so that neither the way in nor a shell is in the figures.
+// launch: runs one command, and reports the time from its execution to its end and the resources
+// used. It is copied into an instance, so that the figures contain neither a shell nor the way into
+// the instance.
 #include <span>
 #include <string>
 #include <system_error>

@@ -8,10 +8,10 @@
 
 namespace aferir::launch {
 
-/// When a service is taken to be ready for the program beside it.
+/// Condition at which a service counts as ready for the program beside it.
 enum class Ready { kAtOnce, kPort, kLine, kCommand };
 
-/// What is to be run, as the command line says it.
+/// Job described by the command line.
 struct Job {
     std::vector<std::string> command;
     std::string work;       ///< tar archive that the working folder is filled from; empty: none
@@ -33,8 +33,8 @@ struct Job {
     std::size_t keep_bytes = 262144;  ///< of each output, its end
 };
 
-/// `words` are those after the program's own name: options, `--`, command.
-/// Errors: aferir::UsageError for anything else.
+/// `words` are those after the program's own name: options, `--`, command. Errors:
+/// aferir::UsageError.
 Job read_options(std::span<char* const> words);
 
 }  // namespace aferir::launch

@@ -43,7 +43,7 @@ void add_usage(JsonObject& report, const rusage& usage) {
 // Exit code, or minus the signal that ended it.
 int code_of(int status) { return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status); }
 
-// A command around the program: its code, and what it said where that is not 0.
+// A command before or after the program: its exit code, and its output if that is not 0.
 class Step {
   public:
     Step(const std::vector<std::string>& command, const std::string& folder, int input)
@@ -71,7 +71,7 @@ class Step {
     int code_ = 0;
 };
 
-// A job under way. Each part adds to the report; the first that fails names itself in it.
+// A running job. Each part adds to the report; the first one that fails names itself in it.
 class Course {
   public:
     explicit Course(const Job& job)
@@ -89,9 +89,10 @@ class Course {
 
     std::string go();
 
-    // Ends all that runs, the service in good order, so that nothing writes to its folder any more.
+    // Ends all processes, the service in an orderly way, so that nothing writes to its folder any
+    // more.
     void abandon();
-    // What is being done; empty: the program itself runs.
+    // Current step; empty while the program itself runs.
     [[nodiscard]] const std::string& stage() const { return stage_; }
 
   private:

@@ -6,8 +6,8 @@
 
 namespace aferir::launch {
 
-/// Carries a job out, and ends whatever it left running; one line of JSON that tells what came of
-/// it, however badly it went. Errors: Interrupted.
+/// Runs a job, and ends all processes that it left. Returns a report as one line of JSON, even if
+/// the job failed. Errors: Interrupted.
 std::string run(const Job& job);
 
 }  // namespace aferir::launch

@@ -17,7 +17,7 @@ namespace aferir::launch {
 namespace {
 
 constexpr double kGraceS = 10.0;
-constexpr double kHurriedS = 1.0;  // whoever interrupts us waits no longer than 2 s
+constexpr double kHurriedS = 1.0;  // an interruption takes no longer than 2 s
 constexpr std::size_t kLooked = std::size_t{1} << 20U;
 constexpr auto kPause = std::chrono::milliseconds(2);
 

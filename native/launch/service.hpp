@@ -11,10 +11,10 @@
 
 namespace aferir::launch {
 
-/// A program that runs beside the one that is measured, and is ended with the scope.
+/// A program that runs beside the measured one; the destructor ends it.
 class Service {
   public:
-    /// Starts it in `folder` by a shell; what it prints goes into a file at `log`.
+    /// Starts it in `folder` by a shell; its output goes into a file at `log`.
     Service(const Job& job, const std::string& folder, const std::string& log);
     ~Service();
     Service(const Service&) = delete;
@@ -22,10 +22,11 @@ class Service {
     Service(Service&&) = delete;
     Service& operator=(Service&&) = delete;
 
-    /// Waits until it is ready; what is wrong, empty where nothing is. Errors: Interrupted.
+    /// Waits until it is ready. Returns the reason if it does not become so, else an empty text.
+    /// Errors: Interrupted.
     std::string_view await();
 
-    /// Asks it to end, and kills it where it does not; CPU time and memory that it took.
+    /// Asks it to end, and kills it if it does not. Returns its CPU time and memory.
     rusage stop();
 
   private:

@@ -34,7 +34,7 @@ pid_t parent_of(const std::filesystem::path& process) {
     std::ifstream file(process / "stat");
     std::string text;
     std::getline(file, text);
-    // A name may hold anything, blanks and brackets too; after it come a letter and the parent.
+    // The name may contain anything, spaces and parentheses too; the state and the parent follow.
     const auto name_end = text.rfind(") ");
     if (name_end == std::string::npos || text.size() < name_end + 5) {
         return 0;
@@ -91,7 +91,7 @@ void unblock_signals() {
 
 int end_descendants() {
     int count = 0;
-    // Killing one makes its own children ours: again until there are none.
+    // Killing a process makes its children ours: repeats until there are none.
     while (true) {
         for (const pid_t child : children()) {
             kill(child, SIGKILL);

@@ -5,7 +5,7 @@
 
 namespace aferir::launch {
 
-/// A file handle that is closed in the end.
+/// A file handle that its destructor closes.
 class File {
   public:
     explicit File(int handle = -1) : handle_(handle) {}
@@ -32,18 +32,18 @@ Pipe make_pipe();
 /// Opens a file, or throws std::system_error that names it.
 File open_file(const std::string& path, int flags);
 
-/// A file without a name that holds the text, to be read from its start.
+/// Makes an unnamed file that contains the text, to be read from its start.
 File file_with(const std::string& folder, std::string_view text);
 
-/// Has the kernel forget the content of every file below a folder, so that it is read from the disk
-/// again; what is still to be written is written first (posix_fadvise(2)).
+/// Evicts every file below a folder from the page cache, so that it is read from the disk again;
+/// dirty pages are written first (posix_fadvise(2)).
 void evict(const std::string& folder);
 
-/// A new folder where files may be made, and what is in it goes when the scope is left.
+/// A new folder for files, removed with its contents by the destructor.
 class Workplace {
   public:
-    /// In the folder that AFERIR_SCRATCH names, or the first usual one that can be written to.
-    /// Errors: std::system_error where there is none.
+    /// Makes it in the folder that AFERIR_SCRATCH names, or in the first usual one that is
+    /// writable. Errors: std::system_error if there is none.
     Workplace();
     ~Workplace();
     Workplace(const Workplace&) = delete;

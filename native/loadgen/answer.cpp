@@ -6,7 +6,7 @@ namespace aferir::loadgen {
 
 void Answer::feed(std::span<const char> bytes) {
     begun_ = begun_ || !bytes.empty();
-    // An interim response may come together with the one proper.
+    // An interim response may arrive together with the final one.
     while (!bytes.empty() && part_ == Part::kHead && state_ == State::kReading) {
         bytes = bytes.subspan(head_.feed(bytes));
         if (head_.state() == ResponseHead::State::kBroken) {

@@ -11,19 +11,19 @@
 namespace aferir::loadgen {
 
 /// One response as a whole, read piece by piece: a head, and a body of a known length, in chunks,
-/// or up to the end of the connection (RFC 9112, 6). The body is thrown away.
+/// or up to the end of the connection (RFC 9112, 6). The body is discarded.
 class Answer {
   public:
     enum class State { kReading, kDone, kBroken };
 
-    /// What follows the response in `bytes` breaks it: nothing was asked for it.
+    /// Reads `bytes`. Anything after the response makes it invalid, as nothing else was requested.
     void feed(std::span<const char> bytes);
     /// The connection has ended.
     void end();
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return head_.status(); }
-    /// Where a redirection leads, as it is written there.
+    /// Target of a redirection, as the server wrote it.
     [[nodiscard]] const std::string& location() const { return head_.location(); }
     /// Whether the connection can be used again.
     [[nodiscard]] bool keeps() const { return state_ == State::kDone && keeps_; }

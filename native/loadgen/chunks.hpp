@@ -6,12 +6,13 @@
 
 namespace aferir::loadgen {
 
-/// A body in chunks, read piece by piece (RFC 9112, 7.1): extensions and trailers are passed over.
+/// A body in chunks, read piece by piece (RFC 9112, 7.1); extensions and trailers are skipped.
 class Chunks {
   public:
     enum class State { kReading, kDone, kBroken };
 
-    /// Bytes of content that were in `bytes`; what follows the last chunk is left over.
+    /// Reads `bytes`, and leaves in it what follows the last chunk. Returns the number of bytes of
+    /// content.
     std::int64_t feed(std::span<const char>& bytes);
 
     [[nodiscard]] State state() const { return state_; }

@@ -16,19 +16,19 @@
 
 namespace aferir::loadgen {
 
-/// The same for all clients.
+/// Settings of all clients.
 struct Settings {
     Target start;
     double bytes_per_second = 0.0;
     double startup_s = 2.0;
     Nanoseconds patience = 0;
-    /// A server that sends nothing for so long has failed.
+    /// Time after which a server that sends nothing has failed.
     Nanoseconds silence = 0;
 };
 
 enum class Outcome { kNone, kServed, kAbandoned, kBlocked, kFailed };
 
-/// In the order of `Outcome`.
+/// Words for outcomes, in the order of `Outcome`.
 inline constexpr std::array<std::string_view, 5> kOutcomes{"none", "served", "abandoned", "blocked",
                                                            "failed"};
 
@@ -36,26 +36,26 @@ constexpr std::string_view outcome_name(Outcome outcome) {
     return kOutcomes[static_cast<std::size_t>(outcome)];
 }
 
-/// One viewer: asks Front, follows its redirection to a Node, watches, and leaves. It is driven
-/// from outside: by what its socket says, and by the alarms that it asks for.
+/// One viewer: requests a video from Front, follows the redirection to a Node, watches, and leaves.
+/// Driven from outside: by events of its socket, and by the alarms that it requests.
 class Client {
   public:
-    /// `intended`: when it was to come, whatever kept us from starting it then; `watch`: for how
-    /// long it looks, 0: to the end.
+    /// `intended`: time at which it was due to arrive, even if it started later; `watch`: time for
+    /// which it watches, 0: to the end.
     Client(const Settings& settings, Nanoseconds intended, Nanoseconds watch)
         : settings_(&settings), intended_(intended), watch_(watch) {}
 
     void start(Nanoseconds now);
-    /// Something arrived, can be sent, or has ended.
+    /// To be called when the socket is readable or writable, or the connection has ended.
     void look(Nanoseconds now);
-    /// The alarm that `alarm()` asked for.
+    /// To be called at the time that `alarm()` returned.
     void ring(Nanoseconds now);
 
-    /// When to call `ring`, at the latest.
+    /// Time at which to call `ring`, at the latest.
     [[nodiscard]] Nanoseconds alarm() const;
-    /// The socket to be watched; it changes on the way. Not open where there is nothing to watch.
+    /// Socket to wait for, which changes over time. Not open if there is nothing to wait for.
     [[nodiscard]] const Descriptor& socket() const { return socket_; }
-    /// Whether `socket()` is another one than at the last call.
+    /// Whether `socket()` has changed since the last call.
     [[nodiscard]] bool take_fresh() { return std::exchange(fresh_, false); }
     [[nodiscard]] bool wants_to_send() const { return !out_.empty(); }
 
@@ -63,12 +63,12 @@ class Client {
     [[nodiscard]] bool streaming() const { return state_ == State::kStream; }
     [[nodiscard]] Outcome outcome() const { return outcome_; }
     [[nodiscard]] const std::string& reason() const { return reason_; }
-    /// Nothing where no video came.
+    /// Nothing if no video arrived.
     [[nodiscard]] const Playback* playback() const { return sent_ ? &playback_ : nullptr; }
     [[nodiscard]] Nanoseconds intended() const { return intended_; }
-    /// From the intended arrival to the first picture.
+    /// Time from the intended arrival to the first picture.
     [[nodiscard]] std::optional<Nanoseconds> startup() const;
-    /// Bytes of video that came since the last call.
+    /// Bytes of video that arrived since the last call.
     std::int64_t take_bytes();
     [[nodiscard]] bool left_unheard() const { return left_unheard_; }
 
@@ -97,10 +97,10 @@ class Client {
     Descriptor socket_;
     std::string out_;
     ResponseHead head_;
-    /// What was asked for last.
+    /// Latest request.
     Target asked_;
     int hops_ = 0;
-    /// Of a video that comes in chunks.
+    /// State of a video that is sent in chunks.
     std::optional<Chunks> chunks_;
     bool to_end_ = false;
     std::string leave_path_;

@@ -62,7 +62,7 @@ class Engine {
         run_.health.worst_turn = std::max(run_.health.worst_turn, monotonic_now() - woken);
     }
 
-    /// Milliseconds, rounded up: a moment early would be a turn for nothing.
+    /// Milliseconds, rounded up: a moment early would be a turn without effect.
     [[nodiscard]] int timeout() const {
         Nanoseconds next = wheel_.next();
         if (started_ < run_.clients.size()) {
@@ -113,7 +113,7 @@ class Engine {
                   &event);
     }
 
-    /// Books all whole seconds before `now`.
+    /// Records all whole seconds before `now`.
     void book_second(Nanoseconds now) {
         while (now - run_.began >= kSecond * static_cast<Nanoseconds>(run_.bytes.size() + 1)) {
             run_.bytes.push_back(std::exchange(bytes_, 0));
@@ -125,7 +125,7 @@ class Engine {
     Nanoseconds now_;
     Wheel wheel_;
     Run run_;
-    /// Earliest alarm of each client that lies in the wheel.
+    /// Earliest alarm of each client in the wheel.
     std::vector<Nanoseconds> alarms_;
     std::size_t started_ = 0;
     std::size_t finished_ = 0;

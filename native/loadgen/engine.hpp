@@ -12,13 +12,14 @@ namespace aferir::loadgen {
 /// One line of the schedule.
 struct Arrival {
     Nanoseconds after_start = 0;
-    /// For how long the client looks; 0: to the end of the video.
+    /// Time for which the client watches; 0: to the end of the video.
     Nanoseconds watch = 0;
 };
 
-/// Whether the figures can be trusted: a client machine that is too slow blames the server.
+/// Delays of the load generator itself: on a machine that is too slow, they would be blamed on the
+/// server.
 struct Health {
-    /// Longest time between being told of something and having seen to all of it.
+    /// Longest time between an event's notification and the end of its processing.
     Nanoseconds worst_turn = 0;
     /// Largest delay of an arrival behind its intended time.
     Nanoseconds worst_start = 0;
@@ -36,10 +37,10 @@ struct Run {
     std::vector<int> streaming;
 };
 
-/// Lets all clients come at their times and waits until the last one has gone; one thread. Times
-/// count from `begin`, or from now; who was to come before now comes at once, and its times count
-/// from when it was to come.
-/// Errors: UsageError where the machine does not let so many connections be open.
+/// Starts all clients at their times, in one thread, and waits until the last one has left. Times
+/// count from `begin`, or from now. A client that was due before now starts at once, and its times
+/// count from when it was due. Errors: UsageError if the machine does not permit so many open
+/// connections.
 Run run_clients(const Settings& settings, std::span<const Arrival> arrivals,
                 std::optional<Nanoseconds> begin = std::nullopt);
 

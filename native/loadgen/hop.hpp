@@ -7,14 +7,14 @@
 
 namespace aferir::loadgen {
 
-/// As many redirections of one request as browsers follow (Fetch standard, 4.5).
+/// Largest number of redirections of one request, as in browsers (Fetch standard, 4.5).
 constexpr int kMostHops = 20;
 
-/// Where a redirection has led a request.
+/// Target to which a redirection has led a request.
 struct Hop {
     Target target;
     std::string text;
-    /// Whether a connection to the first host serves.
+    /// Whether a connection to the first host can be used.
     bool is_at_home = false;
     int count = 0;
 };
@@ -23,8 +23,8 @@ constexpr bool redirects(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/// The next one after `asked`; nothing where it leads to what is not understood. `home`: where the
-/// first request went; `count`: which redirection it is.
+/// Next target after `asked`; nothing if the redirection is not understood. `home`: target of the
+/// first request; `count`: number of this redirection.
 inline std::shared_ptr<const Hop> next_hop(const Target& home, const Target& asked,
                                            const std::string& location, int count) {
     const std::optional<Target> target = redirected(asked, location);

@@ -12,15 +12,15 @@
 
 namespace aferir::loadgen {
 
-/// `SCHEME://ADDRESS[:PORT]/KEY,KEY...` with a numeric address: all keys are asked for at once.
-/// Nothing where the text is no such URL.
+/// Parses `SCHEME://ADDRESS[:PORT]/KEY,KEY...` with a numeric address; all keys are requested at
+/// once. Nothing if the text is not such a URL.
 std::optional<Target> parse_keys_url(std::string_view scheme, std::string_view url);
 
-/// Keys that such a target asks for.
+/// Number of keys that such a target requests.
 std::size_t keys_of(const Target& target);
 
-/// The answer of a key-value store: lines that end with "\r\n", and values of a length that a line
-/// said. Read piece by piece; values are thrown away.
+/// Answer of a key-value store, read piece by piece: lines that end with "\r\n", and values whose
+/// length is in a line before. Values are discarded.
 class KeyedAnswer {
   public:
     KeyedAnswer(const KeyedAnswer&) = default;
@@ -29,14 +29,14 @@ class KeyedAnswer {
     KeyedAnswer& operator=(KeyedAnswer&&) = default;
     virtual ~KeyedAnswer() = default;
 
-    /// What follows the answer in `bytes` breaks it.
+    /// Reads `bytes`. Anything after the answer makes it invalid.
     void feed(std::span<const char> bytes);
     /// The connection has ended.
     void end();
 
     [[nodiscard]] Answer::State state() const { return state_; }
-    /// One of HTTP's: 200 where every key had a value, 404 where one had none, 500 where the server
-    /// says an error.
+    /// Status as in HTTP: 200 if every key had a value, 404 if one had none, 500 if the server
+    /// reports an error.
     [[nodiscard]] int status() const { return status_; }
     [[nodiscard]] bool keeps() const { return state_ == Answer::State::kDone && !ended_; }
     [[nodiscard]] bool begun() const { return begun_; }
@@ -44,7 +44,8 @@ class KeyedAnswer {
   protected:
     KeyedAnswer() = default;
 
-    /// A line without its end: calls one of those below, or nothing where it says nothing.
+    /// Reads a line without its end: calls one of the functions below, or none for a line without
+    /// effect.
     virtual void take_line(std::string_view line) = 0;
     /// A value was skipped.
     virtual void value_ended() {}
@@ -53,14 +54,14 @@ class KeyedAnswer {
     void finish(int status);
     void fail() { state_ = Answer::State::kBroken; }
 
-    /// A length between 0 and 1 TiB; nothing where the text is none.
+    /// A length between 0 and 1 TiB; nothing if the text is none.
     static std::optional<std::int64_t> length_of(std::string_view text);
 
   private:
     void take(char byte);
 
     std::string line_;
-    /// Of a value and the line's end after it.
+    /// Bytes left of a value and the line end after it.
     std::int64_t left_ = 0;
     Answer::State state_ = Answer::State::kReading;
     int status_ = 0;

@@ -7,7 +7,7 @@ namespace aferir::loadgen {
 /// CPU time of this process, user and system.
 double cpu_seconds();
 
-/// Lets so many connections be open. Errors: UsageError where that is not allowed here.
+/// Permits so many open connections. Errors: UsageError if the system does not allow that.
 void allow_files(std::size_t connections);
 
 }  // namespace aferir::loadgen

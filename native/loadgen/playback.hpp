@@ -8,30 +8,30 @@ namespace aferir::loadgen {
 /// Nanoseconds of CLOCK_MONOTONIC.
 using Nanoseconds = std::int64_t;
 
-/// What a viewer sees of a video that arrives over a network. Playing begins when the start-up
-/// buffer is full; from then on every byte has a moment at which it is played. Bytes that come
-/// later stop the picture until they are there: a violation of real time (Dutra 2015, 4.3.3).
+/// What a viewer sees of a video that arrives over a network. Playback starts when the start-up
+/// buffer is full; from then on every byte is due at a certain time. Bytes that arrive later stop
+/// the picture until then: a violation of real time (Dutra 2015, 4.3.3).
 class Playback {
   public:
-    /// All above 0; a start-up buffer beyond the video's length is the whole video.
+    /// All arguments are above 0; a start-up buffer longer than the video holds the whole video.
     Playback(double bytes_per_second, std::int64_t startup_bytes, std::int64_t total_bytes);
 
-    /// `received` bytes, counted from the first, have arrived by `at`. `empty_at`: when it was last
-    /// seen that nothing more had arrived. Only where that is not before the deadline is it
-    /// known that the bytes were late; otherwise it is we who looked too late.
+    /// Records that `received` bytes, counted from the first, have arrived by `at`. `empty_at`:
+    /// time of the last check at which nothing more had arrived. The bytes were late for certain
+    /// only if that is not before the deadline; otherwise the check was late.
     void arrived(std::int64_t received, Nanoseconds at, Nanoseconds empty_at);
 
-    /// What has arrived was all of it: of a video whose length nobody has told.
+    /// Records that everything has arrived, for a video of unknown length.
     void ends(Nanoseconds at);
 
-    /// When the picture stops unless more arrives; nothing before the start and after the last
-    /// byte.
+    /// Time at which the picture stops unless more arrives; nothing before the start and after the
+    /// last byte.
     [[nodiscard]] std::optional<Nanoseconds> deadline() const;
 
     [[nodiscard]] bool complete() const { return received_ >= total_; }
     [[nodiscard]] bool playing() const { return start_.has_value(); }
     [[nodiscard]] std::int64_t received() const { return received_; }
-    /// When playing began, without the stalls since then.
+    /// Time at which playback began; later stalls do not change it.
     [[nodiscard]] std::optional<Nanoseconds> began() const { return began_; }
     [[nodiscard]] int violations() const { return violations_; }
     [[nodiscard]] int own_violations() const { return own_; }

@@ -24,7 +24,7 @@ class RedisAnswer final : public KeyedAnswer {
     void take_line(std::string_view line) override;
     void value_ended() override;
 
-    /// Values that the answer has still to bring.
+    /// Number of values that are still missing in the answer.
     std::size_t left_;
     bool counted_ = false;
     bool misses_ = false;

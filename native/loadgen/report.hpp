@@ -6,7 +6,7 @@
 
 namespace aferir::loadgen {
 
-/// One JSON object about the whole run; every client is in it with exactly one outcome.
+/// One JSON object about the whole run, in which every client has exactly one outcome.
 std::string summary(const Run& run);
 
 /// One JSON object a line for each client.

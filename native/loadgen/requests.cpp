@@ -27,7 +27,7 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-/// Between two looks for requests whose patience has ended.
+/// Interval between two searches for requests whose patience has ended.
 constexpr Nanoseconds kSweep = 10'000'000;
 
 std::string no_answer_within(Nanoseconds patience) {
@@ -43,7 +43,7 @@ Target named(Target target, const std::string& host) {
     return target;
 }
 
-/// A number for each target: the same for targets of the same host.
+/// Number of each target's group: targets of one host are in the same group.
 std::vector<std::size_t> group_by_host(const std::vector<Weighted>& targets) {
     std::map<std::string, std::size_t> hosts;
     std::vector<std::size_t> groups;
@@ -101,7 +101,7 @@ class Sender {
         const int count = waiter_.wait(events, left);
         for (int k = 0; k < count; ++k) {
             look(events[static_cast<std::size_t>(k)]);
-            send_due();  // an answer that takes long to read is not to delay a request
+            send_due();  // reading a long answer must not delay a request
         }
         send_due();
         if (waits_for_answers() && now() >= sweep_) {
@@ -190,8 +190,8 @@ class Sender {
         read(number);
     }
 
-    /// An event may be of a response that has been read already. A connection that the server
-    /// closes, or on which it speaks unasked, is of no more use.
+    /// The event may belong to a response that has been read already. A connection is useless if
+    /// the server closes it, or sends something without a request.
     void look_at_idle(std::uint32_t number) {
         const Connection& it = connections_[number];
         std::array<char, 1> byte;
@@ -245,8 +245,8 @@ class Sender {
         release(number, it.answer.keeps() && !it.ended);
     }
 
-    /// Whether the request goes on where the answer sends it. One that leads to another scheme, or
-    /// to a host that is not known by number, is an answer like any other.
+    /// Follows a redirection if possible. One to another scheme, or to a host without a numeric
+    /// address, counts as an ordinary answer.
     bool follow(std::uint32_t number) {
         const Connection& it = connections_[number];
         Wanted wanted = it.wanted;
@@ -270,7 +270,7 @@ class Sender {
 
     static bool is_at_home(const Wanted& wanted) { return !wanted.hop || wanted.hop->is_at_home; }
 
-    /// Where to connect: at home to the address of which is known that somebody answers there.
+    /// Address to connect to: for the plan's own host, the one that is known to answer.
     [[nodiscard]] Target place_of(const Wanted& wanted) const {
         if (is_at_home(wanted) && !plan_->addresses.empty()) {
             return plan_->addresses[address_];
@@ -278,8 +278,8 @@ class Sender {
         return wanted.hop ? wanted.hop->target : homes_[wanted.target];
     }
 
-    /// Nobody has answered at that address of the host: the next one is its address from now on.
-    /// Whether the request is tried there; it is not where all have failed it.
+    /// Nobody answered at that address of the host: the next one is used from now on. Returns
+    /// whether the request is tried there, which it is not if all addresses have failed.
     bool ask_elsewhere(Wanted wanted, std::size_t address) {
         if (!is_at_home(wanted) || !leave(address) || ++wanted.tried >= plan_->addresses.size()) {
             return false;
@@ -304,7 +304,7 @@ class Sender {
         Wanted wanted = it.wanted;
         const bool nobody = it.requests == 1 && !it.answer.begun();
         const std::size_t address = it.address;
-        // A kept connection may be closed by the server just as we use it (RFC 9112, 9.3.1).
+        // The server may close an idle connection just when it is reused (RFC 9112, 9.3.1).
         const bool retry = it.requests > 1 && !it.answer.begun() && !wanted.again;
         release(number, false);
         if (retry) {
@@ -327,7 +327,7 @@ class Sender {
         serve_waiting();
     }
 
-    /// As many as there are connections for, kept or unused; whatever becomes of each.
+    /// Sends as many waiting requests as there are connections, kept or new.
     void serve_waiting() {
         if (is_serving_) {
             return;  // the loop below goes on by itself
@@ -353,7 +353,7 @@ class Sender {
             if (it.busy && moment - it.wanted.intended >= plan_->patience) {
                 const Wanted wanted = it.wanted;
                 if (it.requests == 1 && !it.answer.begun() && it.is_at_home) {
-                    leave(it.address);  // where packets are thrown away nobody refuses
+                    leave(it.address);  // a network that drops packets does not refuse connections
                 }
                 release(number, false);
                 failed(wanted, no_answer_);
@@ -372,10 +372,10 @@ class Sender {
     std::vector<std::string> texts_;
     /// The targets, with the host's name.
     std::vector<Target> homes_;
-    /// Place in the plan's addresses.
+    /// Index in the plan's addresses.
     std::size_t address_ = 0;
     std::string no_answer_;
-    /// Requests whose moment has come, and for which there is no connection.
+    /// Requests that are due and have no connection.
     std::deque<Wanted> waiting_;
     Nanoseconds began_ = 0;
     Nanoseconds sweep_ = kSweep;

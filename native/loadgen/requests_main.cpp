@@ -137,7 +137,7 @@ std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {
     return targets;
 }
 
-/// Of the one target: as it is, at each of those addresses.
+/// The one target of the plan, at each of those addresses.
 std::vector<aferir::loadgen::Target> addresses_of(const Plan& plan, std::string_view text) {
     std::vector<aferir::loadgen::Target> found;
     while (!text.empty()) {
@@ -205,7 +205,7 @@ void follow(const Plan& plan) {
 }
 
 Measured measure(const Plan& plan, const std::string& path) {
-    // In memory until the end: writing is not to delay a request.
+    // Kept in memory until the end: writing must not delay a request.
     std::ostringstream lines;
     const auto write = [&lines](const auto& asked, std::string_view failure) {
         write_line(lines, asked, failure);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::array kShares{0.01, 0.05, 0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
                              0.75, 0.8,  0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0};
-/// Lateness of ours that no figure here is fine enough to notice.
+/// Delay of our own, in s, that is below the resolution of all figures.
 constexpr double kUnnoticed = 1e-3;
-/// Part of the 95th percentile that may be our own lateness.
+/// Largest permitted share of our own delays in the 95th percentile.
 constexpr double kTolerated = 0.1;
 
 std::string text_of(double value) { return JsonObject().number("", value).str(); }

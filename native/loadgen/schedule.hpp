@@ -7,8 +7,8 @@
 
 namespace aferir::loadgen {
 
-/// A line for each client, in the order of their coming: seconds after the start, and for how many
-/// seconds it looks (0, or nothing: to the end). Errors: UsageError naming the line.
+/// Reads one line per client, in order of arrival: seconds after the start, and seconds for which
+/// it watches (0, or nothing: to the end). Errors: UsageError naming the line.
 std::vector<Arrival> read_schedule(std::istream& lines);
 
 }  // namespace aferir::loadgen

@@ -22,7 +22,7 @@ Nanoseconds in_nanoseconds(const timespec& time) {
     return Nanoseconds{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The kernel stamps arrivals in CLOCK_REALTIME.
+/// Converts a stamp: the kernel stamps arrivals in CLOCK_REALTIME.
 Nanoseconds in_monotonic(const timespec& real) {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);

@@ -18,8 +18,8 @@ class Waiter {
   public:
     explicit Waiter(int epoll) : epoll_(epoll) {}
 
-    /// How many events there are now; 0 when the time is over or a signal came.
-    /// Errors: std::system_error.
+    /// Waits, and returns the number of events; 0 after the timeout or a signal. Errors:
+    /// std::system_error.
     int wait(std::span<epoll_event> events, Nanoseconds left) {
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
         const int most = static_cast<int>(events.size());

@@ -10,8 +10,8 @@
 namespace aferir::loadgen {
 
 /// Alarms for many clients, each of at most a millisecond late by design: a hashed timing wheel
-/// (Varghese and Lauck 1987). An alarm further ahead than the wheel rings early, and whoever
-/// hears it asks for another.
+/// (Varghese and Lauck 1987). An alarm further ahead than one turn of the wheel rings early, and
+/// must then be set again.
 class Wheel {
   public:
     static constexpr Nanoseconds kSlot = 1'000'000;
@@ -19,7 +19,7 @@ class Wheel {
 
     explicit Wheel(Nanoseconds now) : slots_(kSlots), next_(now / kSlot) {}
 
-    /// Past moments ring at the next `advance`.
+    /// An alarm in the past rings at the next `advance`.
     void add(std::uint32_t client, Nanoseconds at) {
         std::int64_t slot = (at + kSlot - 1) / kSlot;
         slot = slot < next_ ? next_ : slot;
@@ -29,7 +29,7 @@ class Wheel {
         ++count_;
     }
 
-    /// Calls `ring(client)` for whatever is due by `now`; `ring` may add alarms.
+    /// Calls `ring(client)` for every alarm due by `now`; `ring` may add alarms.
     template <typename Ring>
     void advance(Nanoseconds now, Ring&& ring) {
         const std::int64_t end = now / kSlot;
@@ -51,7 +51,7 @@ class Wheel {
         }
     }
 
-    /// Moment of the earliest alarm's slot, or the largest number where there is none.
+    /// Time of the slot of the earliest alarm, or the largest number if there is none.
     [[nodiscard]] Nanoseconds next() const {
         if (count_ == 0) {
             return std::numeric_limits<Nanoseconds>::max();

@@ -97,7 +97,8 @@ static struct rvec_rate page_rate(const struct host_page* page) {
     return rate;
 }
 
-/* From here until set_timeline nobody reads by the timeline. Callers of both hold the lock. */
+/* Starts an update: until set_timeline no thread reads by the timeline. Callers of both hold the
+   lock. */
 static void begin_update(struct host_page* page) {
     uint32_t generation = atomic_load_explicit(&page->generation, memory_order_relaxed);
     atomic_store_explicit(&page->generation, generation | 1, memory_order_relaxed);
@@ -150,8 +151,8 @@ void host_clock_leave(void) { host_page_unlink(atomic_load(&joined), joined_name
 void host_clock_calibrate(void) {
     struct host_page* page = atomic_load(&joined);
     host_page_unlink(page, joined_name);
-    /* Whoever finds the lock taken need not wait: until the rate is there, the reference is read.
-     */
+    /* A thread that finds the lock taken does not wait: until the rate is known, it reads the
+       reference. */
     if (page->uses_counter && try_lock(page)) {
         if (atomic_load(&page->generation) == 0) {
             struct witness now = rvec_calibration_look(&source, NULL, TRIES);

@@ -1,4 +1,4 @@
-/* The shared page behind host_clock, and how it is found. */
+/* The shared page behind host_clock, and the search for it. */
 #ifndef AFERIR_MPI_HOST_PAGE_H
 #define AFERIR_MPI_HOST_PAGE_H
 
@@ -20,7 +20,7 @@ struct host_page {
     _Atomic uint64_t base_counter;
     _Atomic uint64_t base_ns;
 
-    _Atomic uint32_t lock; /* for all below and for updates; only ever tried */
+    _Atomic uint32_t lock; /* for the fields below and for updates; nobody waits for it */
     struct calibration calibration;
     struct witness checked;
     double suspect;
@@ -28,11 +28,11 @@ struct host_page {
 
 /* Maps the page called `name` if some process uses it, without joining it; NULL if not. */
 struct host_page* host_page_find(const char* name);
-/* Joins the page `found`, or, where that is NULL, the one called `name`, which is made if no
- * process uses it; gives a private one where that is impossible. Never fails. */
+/* Joins the page `found`, or, if that is NULL, the one called `name`, which is made if no
+ * process uses it. Returns a private page if that is impossible; never fails. */
 struct host_page* host_page_join(struct host_page* found, const char* name,
                                  const struct witness* first, int uses_counter);
-/* Nobody can join any more; nothing is left when the last process ends. */
+/* Removes the name: no further process can join, and nothing is left when the last one ends. */
 void host_page_unlink(struct host_page* page, const char* name);
 
 #endif

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* What each rank tells all others. */
+/* Message of each rank to all others. */
 struct rank_card {
     uint64_t clock;   /* identity of the clock that it shares with the other ranks of its host */
     uint64_t time_ns; /* that clock, when the card was written */
-    uint64_t report;  /* this rank was asked to print what was done */
+    uint64_t report;  /* this rank was asked to print a report */
     uint64_t rate_ms; /* ... and to look a second time that much later, for a rate; 0: not to */
 };
 
@@ -19,12 +19,12 @@ struct hosts {
     uint32_t* leader; /* `count` ranks, rising */
 };
 
-/* 1, or 0 without memory. */
+/* Returns 1, or 0 without memory. */
 int hosts_find(const struct rank_card* cards, uint32_t ranks, uint32_t own_rank, struct hosts* out);
 void hosts_free(struct hosts* hosts);
 
-/* What has to be added to host 0's clock so that no rank's time goes back when it changes from its
- * own host's clock to global time. 0 where host 0's clock shows most, for then it may stay. */
+/* Nanoseconds to add to host 0's clock so that no rank's time goes back when it changes from its
+ * own host's clock to global time. 0 if host 0's clock is ahead of all others. */
 uint64_t hosts_epoch_shift(const struct rank_card* cards, uint32_t ranks);
 
 #endif

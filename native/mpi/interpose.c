@@ -101,7 +101,7 @@ void interpose_after_init(int status) {
     }
 }
 
-/* How far the hosts' clocks have strayed from what offset and rate say, which nobody knows while a
+/* Reports how far the hosts' clocks have deviated from offset and rate, which is unknown while a
  * job runs. */
 void interpose_before_finalize(void) {
     if (!synchronised.report || !synchronised.ok || synchronised.hosts < 2) {

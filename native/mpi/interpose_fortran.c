@@ -11,7 +11,7 @@
 
 #include "interpose.h"
 
-/* Of an optional ierror that was left out. */
+/* Sets an optional ierror, which may have been left out. */
 static void give_status(MPI_Fint* ierror, int status) {
     if (ierror != NULL) {
         *ierror = status;

@@ -14,14 +14,14 @@
  * a pair may never meet. To let others run costs less than 1 us where there are none. */
 static const uint64_t SPIN_LEAST_NS = 10000, SPIN_RANGE_NS = 40000, YIELD_NS = 2000000;
 
-/* Who waits for a turn in the tree sleeps, and so as to disturb those that exchange less and less,
- * always longer: it comes too late by half of its wait at most. */
+/* A rank that waits for its turn in the tree sleeps, for longer and longer times, so as to
+ * disturb exchanging ranks less and less: it is late by at most half of its wait. */
 static const uint64_t BUSY_NS = 20000;
 static const long NAP_NS = 20000, LONGEST_NAP_NS = 1000000;
 
 #if defined(OPEN_MPI)
-/* With mpi_yield_when_idle, the default where ranks outnumber cores, Open MPI gives up the core at
- * each look for messages. */
+/* With mpi_yield_when_idle, the default if ranks outnumber cores, Open MPI yields the core at
+ * each poll. */
 extern bool opal_progress_set_yield_when_idle(bool yield) __attribute__((weak));
 static int set_mpi_yields(int yield) {
     return &opal_progress_set_yield_when_idle != NULL &&

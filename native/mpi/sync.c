@@ -21,7 +21,7 @@ enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
 /* MORE may follow; LAST wants an answer and is the last; DONE wants none. */
 enum { QUESTION_MORE, QUESTION_LAST, QUESTION_DONE };
 
-/* As long as an answer: both ways have to take the same time. */
+/* As long as an answer, so that both ways take the same time. */
 struct question {
     uint64_t kind;
     uint64_t unused;
@@ -115,8 +115,8 @@ int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* 
     }
 }
 
-/* All leaders pause alike, so nobody waits for another one for long. Other ranks sleep until they
- * are told. */
+/* All leaders pause for the same time, so that none waits long for another. Other ranks sleep
+ * until they receive the result. */
 static int sync_twice(const struct hosts* hosts, uint64_t shift_ns, uint64_t pause_ms,
                       struct look_result* out) {
     int ok = sync_tree(hosts, shift_ns, out);

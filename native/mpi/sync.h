@@ -15,21 +15,21 @@ struct sync_result {
     int leads;               /* the caller is its host's first rank */
     uint64_t epoch_shift_ns; /* global time minus rank 0's host's clock */
     struct look_result look; /* offset from this host's clock to global time */
-    uint64_t duration_ns;    /* of looking, being looked at and waiting for it */
-    int report;              /* as rank 0 was asked */
+    uint64_t duration_ns;    /* includes waiting for others */
+    int report;              /* as requested of rank 0 */
 };
 
-/* What a rank is asked for; the word of rank 0 counts. */
+/* Options of a synchronisation; those of rank 0 apply. */
 struct sync_wish {
     int report;
-    uint32_t rate_ms; /* several hosts look a second time that much later; 0: no rate */
+    uint32_t rate_ms; /* time to a second look between hosts, for the rate; 0: no rate */
 };
 
 /* Collective over MPI_COMM_WORLD, between MPI_Init and MPI_Finalize. */
 void sync_world(const struct sync_wish* wish, struct sync_result* out);
 
-/* The part of it that a tree of ranks does: `leaders` set themselves to the first, whose clock
- * plus `shift_ns` is global time. Called by those ranks alone; 1, or 0 when it failed. */
+/* The part of it in a tree of ranks: `leaders` synchronise with the first one, whose clock plus
+ * `shift_ns` is global time. Called by those ranks only; returns 1, or 0 on failure. */
 int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out);
 
 #endif

@@ -1,4 +1,7 @@
-/* Who sets its clock by whom: hosts in a binomial tree.
+/* Order of synchronisation: hosts in a binomial tree. In round r each of the 2^r hosts that already
+ * have the time serves one that does not, so k hosts are done after ceil(log2 k) rounds (Dutra
+ * 2015, section 6.2; HCA3 of Hunold and Carpen-Amarie, "Hierarchical Clock Synchronization in MPI",
+ * CLUSTER 2018, uses the same tree).
  *
  * In round r each of the 2^r hosts that already know the time serves one that does not, so k hosts
  * are done after ceil(log2 k) rounds (Dutra 2015, section 6.2; HCA3 of Hunold and Carpen-Amarie,
@@ -8,11 +11,11 @@
 
 #include <stdint.h>
 
-/* The host that serves `host`; host 0, the root, has none and is given as its own. */
+/* The host that serves `host`; for host 0, the root, host 0 itself. */
 uint32_t tree_parent(uint32_t host);
-/* The n-th host that `host` serves, in the order of rounds; `hosts` where there is none. */
+/* The n-th host that `host` serves, in the order of rounds; `hosts` if there is none. */
 uint32_t tree_child(uint32_t host, uint32_t n, uint32_t hosts);
-/* Exchanges between `host` and the root. */
+/* Number of exchanges between `host` and the root. */
 uint32_t tree_depth(uint32_t host);
 
 #endif

@@ -21,12 +21,12 @@ struct ClientOptions {
     Token token{};
     std::uint64_t pairs = 1;
     std::uint64_t most_bytes = 0;  ///< of a message
-    /// How one-way delays are had; by what both ends have unless given.
+    /// Way of measuring one-way delays; by default, one that both ends support.
     std::optional<SharedClock> clock;
 };
 
-/// One connection for each pair; where there are several, each is served by a thread of its own
-/// during a trial, and all begin together.
+/// One connection for each pair. Several connections are served by a thread each during a trial,
+/// and all threads begin together.
 class TcpTransport : public Transport {
   public:
     /// Connects. Errors: NetworkError, ProtocolError.

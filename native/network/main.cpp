@@ -200,7 +200,7 @@ int run(const Arguments& arguments) {
     if (const auto host = arguments.value("--server")) {
         return measure(arguments, {std::string(*host), port_of(arguments, kDefaultPort)});
     }
-    // What is wrong with the command line is said once, and not by a server of its own.
+    // An error in the command line is reported here, and not again by the server process.
     (void)sweep_options(arguments);
     (void)clock_of(arguments);
     const ServerProcess server(arguments);

@@ -11,21 +11,21 @@
 
 namespace aferir::network {
 
-/// Ranks 0 to n-1 measure, each with the rank n above it, so that with block placement the two ends
-/// of a pair are on different hosts.
+/// Ranks 0 to n-1 measure, each with the rank n above it: with block placement the two ends of a
+/// pair are on different hosts.
 class MpiTransport : public Transport {
   public:
-    /// Collective, after MPI_Init. `one_way`: look for a clock that all ranks share. Errors:
+    /// Collective, after MPI_Init. `one_way`: search for a clock that all ranks share. Errors:
     /// UsageError unless there are two ranks for each pair.
     MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes, bool one_way);
-    /// On rank 0: lets all others return from `follow`.
+    /// On rank 0: makes `follow` return on all others.
     ~MpiTransport() override;
 
     TrialResult run(const Trial& trial) override;
     std::optional<Delays> run_stamped(const Trial& trial) override;
-    /// What all ranks but 0 do, until that one has done with its transport.
+    /// Body of all ranks except 0: returns when rank 0 destroys its transport.
     void follow();
-    /// In a word how one-way delays are had: none, counter or mpi_wtime.
+    /// Clock behind one-way delays: none, counter or mpi_wtime.
     [[nodiscard]] std::string_view clock() const;
 
   private:
@@ -44,8 +44,8 @@ class MpiTransport : public Transport {
     int rank_ = 0;
     int pairs_ = 0;
     int partner_ = 0;
-    /// The ranks that measure. Results are collected among them, so that the connections that are
-    /// measured carry little else: after a bulk transfer TCP acknowledges in another way.
+    /// Ranks that measure. Results are collected among them only, since other traffic on the
+    /// measured connections would change how TCP acknowledges after a bulk transfer.
     MPI_Comm measuring_ = MPI_COMM_NULL;
     Timeline timeline_;
     Buffers buffers_;

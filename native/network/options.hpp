@@ -10,7 +10,7 @@
 
 namespace aferir::network {
 
-/// Besides those that all programs share: the network, or the other end, failed.
+/// Exit code in addition to those that all programs share: the network, or the other end, failed.
 inline constexpr int kNetworkFailed = 4;
 
 /// Options of a sweep, whatever carries the messages.
@@ -25,14 +25,14 @@ inline constexpr std::string_view kSweepHelp =
     "  --trials N           of each size (3)\n"
     "  --trial-ms N         length of a trial (50); --rounds N: round trips of it instead\n";
 
-/// Errors: UsageError.
+/// Reads the options of a sweep. Errors: UsageError.
 SweepOptions sweep_options(const Arguments& arguments);
 
-/// Room that the largest message of a sweep takes.
+/// Bytes that the largest message of a sweep takes.
 std::uint64_t room_bytes(const SweepOptions& options);
 
-/// Runs a program's body. Wrong data becomes a line without figures, and what else fails a line on
-/// standard error; each has its exit code.
+/// Runs a program's body. Wrong data is reported as a line without figures, any other failure as a
+/// line on standard error; each has its exit code.
 int run_sweep_program(std::string_view name, const std::function<int()>& body);
 
 }  // namespace aferir::network

@@ -7,11 +7,11 @@
 
 namespace aferir::network {
 
-/// Bytes that differ from place to place and from seed to seed, so that data which is lost, moved
-/// or left over from before does not look right.
+/// Fills `data` with bytes that depend on place and seed, so that data which is lost, moved or left
+/// from an earlier trial is recognised as wrong.
 void fill_pattern(std::span<std::byte> data, std::uint64_t seed);
 
-/// The first place that does not hold what `fill_pattern` wrote; none when all is right.
+/// First place that does not contain what `fill_pattern` wrote; nothing if all are right.
 std::optional<std::size_t> first_difference(std::span<const std::byte> data, std::uint64_t seed);
 
 }  // namespace aferir::network

@@ -9,8 +9,8 @@
 
 namespace aferir::network {
 
-/// A way from one end to the other that keeps messages in order. Each call returns when all bytes
-/// are sent, or received; an empty span is no message.
+/// A connection between two ends that keeps messages in order. Each call returns when all bytes are
+/// sent, or received; an empty span is no message.
 template <typename T>
 concept Line = requires(T line, std::span<const std::byte> out, std::span<std::byte> in) {
     line.send(out);
@@ -18,7 +18,7 @@ concept Line = requires(T line, std::span<const std::byte> out, std::span<std::b
     line.exchange(out, in);  // the receive is posted first
 };
 
-/// Nanoseconds, rising.
+/// A clock in nanoseconds that never decreases.
 template <typename T>
 concept Clock = requires(T clock) {
     { clock() } -> std::same_as<std::uint64_t>;
@@ -46,8 +46,9 @@ void initiate_round(L& line, Buffers& buffers, Mode mode) {
 
 }  // namespace detail
 
-/// The end that measures. Each round goes into `rounds`, in nanoseconds; the sum is returned. In a
-/// stream the last round lasts until the responder has confirmed that everything arrived.
+/// The measuring end. The duration of each round goes into `rounds`, in nanoseconds; the sum is
+/// returned. In a stream the last round lasts until the responder has confirmed that everything
+/// arrived.
 template <Line L, Clock C>
 std::uint64_t initiate(L& line, Buffers& buffers, const Trial& trial, C& clock, Histogram& rounds) {
     const std::uint64_t start = clock();
@@ -65,7 +66,7 @@ std::uint64_t initiate(L& line, Buffers& buffers, const Trial& trial, C& clock, 
     return last - start;
 }
 
-/// The end that answers.
+/// The responding end.
 template <Line L>
 void respond(L& line, Buffers& buffers, const Trial& trial) {
     if (trial.mode == Mode::kAsync) {
@@ -99,7 +100,8 @@ void respond(L& line, Buffers& buffers, const Trial& trial) {
     }
 }
 
-/// A blocking trial that notes, by `clock`, when each message leaves and returns.
+/// The measuring end of a blocking trial that records, by `clock`, when each message leaves and
+/// returns.
 template <Line L, Clock C>
 void initiate_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, Stamps& stamps) {
     for (std::uint64_t i = 0; i < trial.rounds; ++i) {
@@ -110,7 +112,7 @@ void initiate_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, S
     }
 }
 
-/// The other end of it.
+/// The responding end of such a trial.
 template <Line L, Clock C>
 void respond_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, Stamps& stamps) {
     for (std::uint64_t i = 0; i < trial.rounds; ++i) {

@@ -29,7 +29,7 @@ std::vector<std::uint64_t> message_sizes(std::uint64_t least, std::uint64_t most
             sizes.push_back(size);
         }
     }
-    // Where the perturbation is no smaller than the step, neighbours meet.
+    // If the perturbation is not smaller than the step, neighbours overlap.
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     return sizes;

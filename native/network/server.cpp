@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostSessions = 1024;
 
-// In a time that does not tell how much of it was right.
+// Compares in constant time, which does not reveal the length of the matching part.
 bool same(const Token& one, const Token& other) {
     std::byte difference{0};
     for (std::size_t i = 0; i < one.size(); ++i) {

@@ -20,7 +20,7 @@ namespace aferir::network {
 
 using Token = std::array<std::byte, kTokenBytes>;
 
-/// From text. Errors: UsageError where it is longer than a token.
+/// Converts a text. Errors: UsageError if it is longer than a token.
 Token token_of(std::string_view text);
 
 struct ServerOptions {
@@ -28,10 +28,11 @@ struct ServerOptions {
     SocketOptions socket;
     Token token{};
     std::uint64_t most_bytes = kMostMessageBytes;  ///< of a message
-    std::function<void(std::string_view)> report;  ///< told why a session failed
+    /// called with the reason when a session has failed
+    std::function<void(std::string_view)> report;
 };
 
-/// Answers any number of clients, each connection in a thread of its own.
+/// Serves any number of clients, each connection in a thread of its own.
 class Server {
   public:
     explicit Server(ServerOptions options);
@@ -41,7 +42,7 @@ class Server {
     ~Server();
 
     [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
-    /// Until `stop` is called from another thread.
+    /// Serves until `stop` is called from another thread.
     void serve();
     void stop();
 

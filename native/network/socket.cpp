@@ -53,7 +53,7 @@ std::string text_of(const Address& address) {
 
 template <typename Value>
 void set(int socket, int level, int option, Value value) {
-    // What a kernel does not know only makes an error come later.
+    // An option that the kernel does not know only delays an error.
     (void)setsockopt(socket, level, option, &value, sizeof value);
 }
 

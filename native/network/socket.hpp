@@ -12,7 +12,7 @@
 
 namespace aferir::network {
 
-/// The network, or the other end, failed; the message says what to do.
+/// The network, or the other end, failed; the message has the remedy.
 class NetworkError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -26,8 +26,8 @@ struct Address {
 };
 
 struct SocketOptions {
-    std::chrono::seconds patience{30};  ///< of each call that waits for the other end
-    int buffer_bytes = 0;               ///< of both socket buffers; 0: the kernel tunes them
+    std::chrono::seconds patience{30};  ///< time limit of each call that waits for the other end
+    int buffer_bytes = 0;               ///< size of both socket buffers; 0: as tuned by the kernel
 };
 
 /// One TCP connection; a `Line`. No call waits longer than `patience`.
@@ -37,19 +37,19 @@ class Connection {
 
     void send(std::span<const std::byte> bytes);
     void receive(std::span<std::byte> bytes);
-    /// Both at once, by calls that do not block and poll(2), as event-driven programs do it.
+    /// Sends and receives at once, by non-blocking calls and poll(2), as event-driven programs do.
     void exchange(std::span<const std::byte> out, std::span<std::byte> in);
 
     void send_frame(const Frame& frame);
     Frame receive_frame();
-    /// A frame of that kind. Errors: NetworkError with the reason where it is `Refused`;
-    /// ProtocolError for any other.
+    /// Receives a frame of that kind. Errors: NetworkError with the reason if it is `Refused`;
+    /// ProtocolError for any other kind.
     template <typename Kind>
     Kind expect() {
         return expected<Kind>(receive_frame());
     }
 
-    /// Wakes whoever waits for this connection, which then fails.
+    /// Makes the call that waits for this connection fail.
     void abort();
 
   private:
@@ -62,7 +62,8 @@ class Connection {
     }
     [[noreturn]] void refuse(const Frame& frame) const;
     [[noreturn]] void fail(const char* doing) const;
-    // Without waiting; whether anything moved. What is left is left in the span.
+    // Sends without waiting, and removes what was sent from the span. Returns whether that was
+    // anything.
     bool send_some(std::span<const std::byte>& bytes);
     bool receive_some(std::span<std::byte>& bytes);
     void wait(bool to_send, bool to_receive);
@@ -72,17 +73,17 @@ class Connection {
     std::string other_end_;
 };
 
-/// Errors: NetworkError with the remedy.
+/// Connects to a server. Errors: NetworkError with the remedy.
 Connection connect_to(const Address& address, const SocketOptions& options);
 
-/// A socket that listens.
+/// A listening socket.
 class Listener {
   public:
     Listener(const Address& address, const SocketOptions& options);
-    /// The next connection and where it comes from.
+    /// Accepts the next connection, with its address.
     Connection accept(const SocketOptions& options);
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    /// Lets `accept` fail in whatever thread waits there.
+    /// Makes `accept` fail in the thread that waits there.
     void abort();
 
   private:
@@ -90,8 +91,8 @@ class Listener {
     std::uint16_t port_ = 0;
 };
 
-/// Moves the calling thread into the network namespace of that name (ip-netns(8)); nothing where it
-/// is empty. Needs root.
+/// Moves the calling thread into the network namespace of that name (ip-netns(8)); does nothing for
+/// an empty name. Needs root.
 void enter_network_namespace(const std::string& name);
 
 }  // namespace aferir::network

@@ -11,7 +11,7 @@
 
 namespace aferir::network {
 
-/// Runs trials between the ends of all pairs. Errors: CorruptData, and what the network says.
+/// Runs trials between the ends of all pairs. Errors: CorruptData, and those of the network.
 class Transport {
   public:
     Transport() = default;
@@ -20,8 +20,8 @@ class Transport {
     virtual ~Transport();
 
     virtual TrialResult run(const Trial& trial) = 0;
-    /// One-way delays of the first pair during a stamped trial of all; none where no clock is
-    /// shared by both ends.
+    /// Delays in each direction of the first pair, during a stamped trial of all pairs; none if the
+    /// ends share no clock.
     virtual std::optional<Delays> run_stamped(const Trial& trial) = 0;
 };
 
@@ -35,7 +35,7 @@ struct SweepOptions {
     TrialRule rule;
 };
 
-/// What is said of one size of messages.
+/// Figures for one message size.
 struct SizeFigures {
     std::uint64_t bytes = 0;
     std::uint64_t rounds = 0;     ///< of each trial and pair
@@ -46,15 +46,16 @@ struct SizeFigures {
     std::optional<Delays> delays;
 };
 
-/// Seconds of a message: half of a round trip. Where both send at once, or only one, a round.
+/// Seconds per message: half of a round trip. If both ends send at once, or only one does, a whole
+/// round.
 double latency_of(Mode mode, double round_s);
-/// Messages that a round carries.
+/// Number of messages in a round.
 int messages_of(Mode mode);
 
-/// Measures each size, after an untimed trial that tells how long a round takes.
+/// Measures each size, after an untimed trial that shows how long a round takes.
 std::vector<SizeFigures> sweep(Transport& transport, const SweepOptions& options);
 
-/// The line that a sweep prints. `program` is extended by what ran and by the figures.
+/// Line of output of a sweep: `program`, extended by the parameters and the figures.
 std::string result_line(JsonObject program, const SweepOptions& options,
                         const std::vector<SizeFigures>& sizes, double elapsed_s);
 

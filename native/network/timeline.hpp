@@ -7,10 +7,10 @@
 
 namespace aferir::network {
 
-/// The time by which rounds are measured: librvec's, calibrated once for the process.
+/// Clock that times the rounds: librvec's, calibrated once for the process.
 class Timeline {
   public:
-    /// Errors: std::runtime_error where this machine has no clock at all.
+    /// Opens the timeline. Errors: std::runtime_error if this machine has no clock at all.
     Timeline();
     Timeline(const Timeline&) = delete;
     Timeline& operator=(const Timeline&) = delete;
@@ -26,14 +26,14 @@ class Timeline {
         rvec_clock clock_{};
     };
 
-    /// The bare counter: processes of one host whose counters can be trusted share it.
+    /// The bare counter, which all processes of one host share if it can be trusted.
     struct Ticks {
         std::uint64_t operator()() const { return rvec_ticks(); }
     };
 
     /// Whether the kernel itself keeps time by the counter, on all processors.
     [[nodiscard]] bool counter_trusted() const;
-    /// Seconds that lie between two readings of the counter.
+    /// Seconds between two readings of the counter.
     [[nodiscard]] double seconds_between(std::uint64_t first, std::uint64_t second) const;
     [[nodiscard]] rvec* handle() const { return rvec_; }
 
@@ -42,8 +42,8 @@ class Timeline {
     rvec_rate rate_{};
 };
 
-/// A number that programs of one running kernel have in common, 0 where it does not tell
-/// (random(4), boot_id).
+/// A number that all programs of one running kernel share; 0 if the kernel has none (random(4),
+/// boot_id).
 std::uint64_t host_identity();
 
 }  // namespace aferir::network

@@ -13,28 +13,28 @@
 
 namespace aferir::network {
 
-/// How two ends exchange messages.
+/// Pattern of messages between two ends.
 enum class Mode : std::uint8_t {
-    kBlocking,       ///< one sends, the other sends back
-    kAsync,          ///< the same, each receive posted before the message that it answers is sent
+    kBlocking,  ///< one sends, the other sends back
+    kAsync,     ///< the same; each receive is posted before the message is sent that it waits for
     kBidirectional,  ///< both send at once
     kStream          ///< one sends all, the other confirms the last
 };
 
-/// Errors: UsageError for a word that is no mode.
+/// Parses a mode. Errors: UsageError for any other word.
 Mode mode_of(std::string_view word);
 std::string_view word_of(Mode mode);
 
-/// What one pair of ends does, all pairs at once.
+/// Parameters of a trial, the same for all pairs at once.
 struct Trial {
     Mode mode = Mode::kBlocking;
     std::uint64_t bytes = 0;
     std::uint64_t rounds = 0;
     std::uint64_t seed = 0;  ///< of the data
-    bool stamped = false;    ///< note when each message leaves and arrives; blocking mode only
+    bool stamped = false;    ///< records when each message leaves and arrives; blocking mode only
 };
 
-/// What both ends noted of a stamped trial, one entry a round, each by its own clock.
+/// Times in a stamped trial, one entry per round, each by the clock of its own end.
 struct Stamps {
     std::vector<std::uint64_t> sent;      ///< initiator, before it sends
     std::vector<std::uint64_t> arrived;   ///< responder
@@ -53,29 +53,29 @@ struct TrialResult {
 struct Delays {
     std::vector<double> there_s;
     std::vector<double> back_s;
-    std::optional<double> bound_s;  ///< half-width, where the clocks of two hosts say it
+    std::optional<double> bound_s;  ///< half-width, if the clocks of two hosts have a bound
 };
 
-/// Data came out of the network that did not go in: no figure is taken from such a run.
+/// Received data differs from what was sent: such a run has no figures.
 class CorruptData : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
     ~CorruptData() override;
 };
 
-/// A sentence for a byte that is wrong at one end.
+/// A sentence about a wrong byte at one end.
 std::string corruption(const Trial& trial, std::size_t at, std::string_view end);
 
-/// Which end of a pair.
+/// One end of a pair.
 enum class End : std::uint8_t { kInitiator, kResponder };
 
-/// The memory that messages are sent from and received into.
+/// Memory from which messages are sent, and into which they are received.
 ///
-/// In blocking mode it is one buffer, as NetPIPE has it: a message is sent back from where it came
-/// to. The responder's was cleared before, so whatever goes wrong with any message of a trial is
-/// handed on and found at the end, outside of the timed part. In the other modes that receive while
-/// they send there are two buffers that change their places after each round, to the same effect.
-/// In a stream only the last message is seen.
+/// In blocking mode it is one buffer, as NetPIPE has it: a message is sent back from where it was
+/// received. The responder's buffer is cleared before, so an error in any message of a trial is
+/// passed on and found at the end, outside the timed part. Modes that receive while they send have
+/// two buffers, which are exchanged after each round, to the same effect. In a stream only the last
+/// message is checked.
 class Buffers {
   public:
     /// Room for messages up to `most_bytes`. Errors: OutOfMemory.
@@ -85,7 +85,7 @@ class Buffers {
     void swap() { std::swap(out_, in_); }
     [[nodiscard]] std::span<std::byte> out() const { return out_; }
     [[nodiscard]] std::span<std::byte> in() const { return in_; }
-    /// The first byte that is not what it has to be after all rounds.
+    /// First byte that has not the value expected after all rounds.
     [[nodiscard]] std::optional<std::size_t> wrong(const Trial& trial, End end) const;
 
   private:

@@ -14,9 +14,9 @@
 
 namespace aferir::network {
 
-/// What the two ends of a connection tell each other before and after a trial. A frame is a header
-/// of 12 bytes (magic, version, kind, bytes that follow) and what belongs to its kind; numbers are
-/// little-endian. Nothing that comes from the network is believed before it was checked here.
+/// Messages of the two ends of a connection before and after a trial. A frame is a header of 12
+/// bytes (magic, version, kind, size of the body) and a body according to its kind; numbers are
+/// little-endian. All data from the network is checked here before it is used.
 inline constexpr std::uint32_t kMagic = 0x534e4641;  // "AFNS"
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kHeaderBytes = 12;
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMostStamps = 1024;
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 30U;
 inline constexpr std::uint64_t kMostRounds = 1'000'000'000;
 
-/// How one-way delays are to be had.
+/// Clock behind one-way delays.
 enum class SharedClock : std::uint8_t {
     kNone,
     kCounter,  ///< both ends read the same counter
@@ -36,12 +36,12 @@ enum class SharedClock : std::uint8_t {
 struct Hello {
     std::array<std::byte, kTokenBytes> token{};
     std::uint64_t host = 0;
-    SharedClock clock = SharedClock::kNone;  ///< the most that the initiator can and may use
+    SharedClock clock = SharedClock::kNone;  ///< the best clock that the initiator can and may use
 };
 struct Welcome {
     std::uint64_t host = 0;
     std::uint8_t counter_trusted = 0;
-    std::uint16_t clock_port = 0;  ///< of the librgap server; 0: none
+    std::uint16_t clock_port = 0;  ///< port of the librgap server; 0: none
 };
 struct Refused {
     std::string reason;
@@ -60,7 +60,7 @@ struct Bye {};
 
 using Frame = std::variant<Hello, Welcome, Refused, Start, Ready, Done, Bye>;
 
-/// The other end does not speak as it should; the message says how.
+/// The other end violates the protocol; the message has the details.
 class ProtocolError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -73,12 +73,14 @@ struct Header {
 };
 
 std::vector<std::byte> encode(const Frame& frame);
-/// Errors: ProtocolError for another magic, version or kind, or more bytes than the kind has.
+/// Parses a header. Errors: ProtocolError for another magic, version or kind, or a longer body than
+/// the kind has.
 Header parse_header(std::span<const std::byte, kHeaderBytes> bytes);
-/// Errors: ProtocolError unless the bytes are exactly one body of that kind within all bounds.
+/// Parses a body. Errors: ProtocolError unless the bytes are exactly one body of that kind, with
+/// all values within their bounds.
 Frame parse_body(const Header& header, std::span<const std::byte> body);
 
-/// Printable text alone, so that nothing the network brings can write to a terminal.
+/// Replaces what is not printable, so that no text from the network can control a terminal.
 std::string printable(std::string_view text);
 
 }  // namespace aferir::network

@@ -31,8 +31,8 @@ const char* name_of(Arm arm) {
     return kNames[static_cast<std::size_t>(arm)];
 }
 
-// Each round turns the circle by one and every second goes round it backwards, so that in eight
-// rounds every arm is as often before as after every other.
+// Each round starts with the next arm of the circle, and every second one reverses it, so that in
+// eight rounds every arm is before and after every other one equally often.
 std::vector<Arm> order_of(int round) {
     std::vector<Arm> order;
     for (int i = 0; i < kArms; ++i) {

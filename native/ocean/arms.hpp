@@ -10,12 +10,12 @@
 
 namespace aferir::ocean {
 
-/// What goes on beside the computation, and whose time its steps are stamped with.
+/// Process beside the computation, and the clock that stamps the steps.
 enum class Arm {
     kRgap,     ///< MPI_Wtime, set once at the start; nothing else runs
-    kControl,  ///< the same again: what differs from kRgap is chance
-    kNtpLike,  ///< a clock that a daemon on each node keeps setting; steps are stamped with it
-    kNoise,    ///< as kRgap, and a daemon on each node that works at intervals
+    kControl,  ///< the same again: its difference from kRgap is chance
+    kNtpLike,  ///< a clock that a daemon on each node keeps setting, which stamps the steps
+    kNoise,    ///< as kRgap, beside a daemon on each node that works at intervals
 };
 
 inline constexpr int kArms = 4;
@@ -23,25 +23,25 @@ const char* name_of(Arm arm);
 
 struct Disturbances {
     std::string helper;  ///< path of ocean-helper
-    int nodes = 1;       ///< groups of ranks that have a daemon and a clock of their own
+    int nodes = 1;       ///< groups of ranks, each with a daemon and a clock of its own
     long long ntp_period_us = 100000;
     long long ntp_exchanges = 4;
     long long noise_period_us = 100000;
     long long noise_work_us = 2500;
 };
 
-/// One run of an arm, the same figures on every rank. Times are of CLOCK_MONOTONIC_RAW unless said
-/// otherwise.
+/// Results of one run of an arm, the same on every rank. Times are of CLOCK_MONOTONIC_RAW unless
+/// stated otherwise.
 struct ArmRun {
     double duration_s = 0;        ///< all steps, until the last rank has ended
     std::vector<double> steps_s;  ///< each step by the arm's own clock, first to last rank
     double steps_error_s = 0;     ///< largest error of a step's time by the arm's own clock
     double clock_error_s = 0;     ///< largest error of any stamp against the reference node
     double sums_share = 0;        ///< of the ranks' time spent in global sums
-    double halos_share = 0;       ///< and waiting for neighbours' cells
+    double halos_share = 0;       ///< and spent waiting for neighbours' cells
     double helpers_cpu_s = 0;     ///< used by the daemons and their server
-    double wake_ups = 0;          ///< of the daemons that keep clocks
-    double messages = 0;          ///< that those exchanged
+    double wake_ups = 0;          ///< of the daemons that set clocks
+    double messages = 0;          ///< that those daemons exchanged
     long long iterations = 0;     ///< of the solver
     bool converged = true;
     std::uint64_t fingerprint = 0;
@@ -55,7 +55,7 @@ class Arms {
     Arms(const Arms&) = delete;
     Arms& operator=(const Arms&) = delete;
 
-    /// Starts the model anew and takes `steps` steps.
+    /// Restarts the model and computes `steps` steps.
     ArmRun run(Arm arm, int steps);
 
   private:
@@ -77,7 +77,7 @@ class Arms {
     std::optional<SharedClock> clock_;
 };
 
-/// The arms in another order each round, the same on every rank.
+/// Order of the arms, another one each round, the same on every rank.
 std::vector<Arm> order_of(int round);
 
 }  // namespace aferir::ocean

@@ -12,14 +12,14 @@ namespace aferir::ocean {
 /// what is left of each cut is added without rounding.
 class Cut {
   public:
-    /// For at most `terms` terms that are at most `bound` (> 0) in magnitude each.
+    /// A cut for at most `terms` terms, each at most `bound` (> 0) in magnitude.
     Cut(double bound, std::size_t terms);
 
-    /// What may be added up in any order.
+    /// Partial sums that may be added in any order.
     struct Parts {
         double high = 0;
         double low = 0;
-        double beyond = 0;  ///< how many terms were larger than the bound
+        double beyond = 0;  ///< number of terms larger than the bound
     };
 
     [[nodiscard]] Parts add(std::span<const double> terms) const;
@@ -33,7 +33,7 @@ class Cut {
     double second_;
 };
 
-/// The largest magnitude; 0 where there are no terms.
+/// Largest magnitude; 0 if there are no terms.
 double largest(std::span<const double> terms);
 
 }  // namespace aferir::ocean

@@ -10,8 +10,8 @@
 
 namespace aferir::ocean {
 
-/// Cells are summed in tiles of this many, whoever owns them, so that global sums do not depend on
-/// the number of processes. A process owns whole tiles.
+/// Edge of the tiles whose cells are summed together, whichever process owns them, so that global
+/// sums do not depend on the number of processes. A process owns whole tiles.
 inline constexpr int kTileX = 32;
 inline constexpr int kTileY = 8;
 
@@ -34,8 +34,8 @@ class Geometry {
     [[nodiscard]] double latitude(double j) const;   ///< of cell j's middle; j + 0.5: its north
     [[nodiscard]] double south() const;
     [[nodiscard]] double north() const { return -south(); }
-    /// Of rows -1 to ny; areas in m^2, lengths of a cell's sides and distances to the next cell's
-    /// middle in m.
+    /// Figures of rows -1 to ny: areas in m^2, lengths of a cell's sides and distances to the next
+    /// cell's middle in m.
     [[nodiscard]] double area(int j) const { return east_distance(j) * north_distance(); }
     [[nodiscard]] double east_length() const { return kEarthRadius * dy_; }
     [[nodiscard]] double east_distance(int j) const { return east_distance_[at(j)]; }
@@ -56,17 +56,17 @@ class Geometry {
 /// Depth in m of the sea at a longitude and latitude in radians; 0: land.
 using Depth = std::function<double(double longitude, double latitude)>;
 
-/// A made-up world: continents, shelves and ridges, about a third of it land.
+/// Depth of an artificial world: continents, shelves and ridges, about a third of it land.
 double world_depth(double longitude, double latitude);
 
-/// Processes along both directions.
+/// Number of processes along both directions.
 struct Split {
     int px = 1;
     int py = 1;
 };
 
-/// The split into whole tiles with the smallest largest part, then the shortest borders.
-/// Nothing where there are more processes than that allows.
+/// Split into whole tiles with the smallest largest part, and then with the shortest borders.
+/// Nothing if there are too many processes.
 std::optional<Split> split_of(Shape shape, int processes);
 
 /// One process's cells and neighbours; -1: the wall.
@@ -83,7 +83,8 @@ struct Part {
 
 Part part_of(Shape shape, Split split, int rank);
 
-/// Where a cell of a part is in its arrays: one ring of neighbours' cells around, rows aligned.
+/// Layout of a part's cells in its arrays, with one ring of neighbours' cells around; rows are
+/// aligned.
 struct Layout {
     static constexpr int kMargin = 8;  ///< doubles in a cache line
 
@@ -101,7 +102,7 @@ struct Layout {
     int stride;
 };
 
-/// Zeroed arrays of one layout, taken from one mapping.
+/// Zeroed arrays of one layout within one mapping.
 class Arena {
   public:
     Arena(const Layout& layout, int count)

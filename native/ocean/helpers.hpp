@@ -11,19 +11,19 @@
 
 namespace aferir::ocean {
 
-/// A running ocean-helper. It ends when this does: with its standard input, also where we are
-/// killed.
+/// A running ocean-helper. It ends with this process, even if that is killed, because its standard
+/// input then ends.
 class Helper {
   public:
-    /// `inherited`: a descriptor that it keeps under the same number; -1: none.
+    /// `inherited`: a descriptor that it inherits under the same number; -1: none.
     Helper(const std::string& program, const std::vector<std::string>& arguments, int inherited);
     ~Helper();
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
 
-    /// The first line that it prints, as a number.
+    /// First line of its output, as a number.
     [[nodiscard]] int first_number() const;
-    /// Ends it; seconds of CPU time that it used.
+    /// Ends it; returns the CPU time in seconds that it used.
     double stop();
 
   private:
@@ -36,9 +36,9 @@ class Helper {
 /// name, so nothing of it is left behind.
 class SharedClock {
   public:
-    /// Makes one.
+    /// Makes a clock.
     SharedClock(double raw, double offset_s, double oscillator);
-    /// Joins the one that is descriptor `descriptor` of process `owner`.
+    /// Joins the clock that is descriptor `descriptor` of process `owner`.
     SharedClock(pid_t owner, int descriptor);
     ~SharedClock();
     SharedClock(const SharedClock&) = delete;

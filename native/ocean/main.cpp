@@ -101,7 +101,7 @@ Physics physics_of(const Geometry& geometry, double courant) {
     return physics;
 }
 
-/// What speaks against the figures; empty where nothing does.
+/// Reasons to doubt the figures; empty if there are none.
 class Doubts {
   public:
     void require(bool holds, const std::string& otherwise) {
@@ -161,7 +161,7 @@ std::string list(const std::vector<ArmRun>& runs, const Figure& figure) {
     return list(values);
 }
 
-/// One list with an entry for each round; of steps_s all rounds' steps one after the other.
+/// Lists with an entry for each round; steps_s has all rounds' steps in a row.
 std::string described(Arm arm, const std::vector<ArmRun>& runs) {
     std::vector<double> steps;
     for (const ArmRun& run : runs) {

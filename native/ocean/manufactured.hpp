@@ -4,7 +4,7 @@
 
 namespace aferir::ocean {
 
-/// How fast the error against a solution that is known falls when the cells' edge is halved.
+/// Decrease of the error against a known solution when the cells' edge is halved.
 struct Convergence {
     double coarse_error = 0;  ///< root mean square, m, of an elevation of 1 m at most
     double fine_error = 0;
@@ -12,15 +12,15 @@ struct Convergence {
     [[nodiscard]] double order() const;
 };
 
-/// One implicit step from rest with a source that makes a known elevation the exact answer: the
-/// elliptic operator, over a bottom that is not even. Second order.
+/// Convergence of one implicit step from rest, with a source for which a known elevation is the
+/// exact answer: tests the elliptic operator over an uneven bottom. Second order.
 Convergence elliptic_convergence(MPI_Comm comm, Method method, Shape coarse);
 
-/// A standing wave over the same bottom, kept up by a source, followed for a quarter of its period
-/// with steps as many as cells: the whole time step. Second order.
+/// Convergence of a standing wave over the same bottom, maintained by a source, over a quarter of
+/// its period with as many steps as cells: tests the whole time step. Second order.
 Convergence wave_convergence(MPI_Comm comm, Method method, Shape coarse);
 
-/// The smallest grid, a power of two times 128 x 64, that gives every process a part.
+/// Smallest grid, a power of two times 128 x 64, that has a part for every process.
 Shape coarse_shape(int processes);
 
 }  // namespace aferir::ocean

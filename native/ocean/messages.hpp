@@ -11,10 +11,10 @@
 
 namespace aferir::ocean {
 
-/// CLOCK_MONOTONIC_RAW in seconds: what all ranks of a host share, and no daemon corrects.
+/// CLOCK_MONOTONIC_RAW in seconds, which all ranks of a host share and no daemon adjusts.
 double raw_seconds();
 
-/// What a process tells the others, and how long it waited for them.
+/// Communication of a process with the others, and the time for which it waited for them.
 class Messages {
   public:
     /// Ranks of `comm` own the parts of `split` in their order.
@@ -25,17 +25,17 @@ class Messages {
     [[nodiscard]] int ranks() const { return ranks_; }
     [[nodiscard]] const Part& part() const { return part_; }
     [[nodiscard]] const Layout& layout() const { return layout_; }
-    /// Tiles of the whole grid.
+    /// Number of tiles of the whole grid.
     [[nodiscard]] std::size_t tiles() const { return tiles_; }
 
-    /// Sends the part's border cells of `field` and begins to receive the neighbours'.
+    /// Sends the part's border cells of `field` and starts to receive the neighbours'.
     void start_halo(std::span<double> field);
-    /// Puts them around the part's own; nothing comes from beyond a wall.
+    /// Stores the received cells around the part's own; nothing is received across a wall.
     void finish_halo(std::span<double> field);
     void exchange_halo(std::span<double> field);
 
-    /// Two sums over all tiles, whose bits do not depend on the number of processes. `bound` is a
-    /// guess of the largest term; where it was too small, another message finds it.
+    /// Two sums over all tiles, whose bits do not depend on the number of processes. `bound`: an
+    /// estimate of the largest term; if it was too small, another message determines it.
     std::array<double, 2> sums(std::span<const double> first, std::span<const double> second,
                                double bound);
     void reduce(std::span<double> values, MPI_Op operation);

@@ -46,7 +46,7 @@ Model::Model(Messages& messages, const Geometry& geometry, const Physics& physic
     restart();
 }
 
-/// What a new elevation's gradient (m/m) takes from the new velocity: m/s.
+/// Factor in m/s by which a new elevation's gradient (m/m) changes the new velocity.
 double Model::gravity_factor() const {
     return kGravity * physics_.theta * physics_.step_s / (1 + physics_.drag * physics_.step_s);
 }
@@ -224,8 +224,8 @@ void Model::correct_velocities() {
     }
 }
 
-// From the flow through the sides, which two cells share, so that volume is kept to rounding
-// whatever the solver has left over.
+// Computes elevations from the flow through the sides, which two cells share, so that volume is
+// conserved to rounding whatever the solver's residual.
 void Model::correct_elevations() {
     const double weight = physics_.step_s * physics_.theta;
     for (int j = 0; j < layout_.ny; ++j) {

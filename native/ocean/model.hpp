@@ -26,10 +26,10 @@ struct Physics {
     double drag = 0;     ///< 1/s
     double wind = 0;     ///< largest eastward acceleration times depth, m^2/s^2
     Place elevation;     ///< at the start, m
-    Place eastward;      ///< velocities at the start, m/s; none: at rest
+    Place eastward;      ///< velocity at the start, m/s; none: at rest
     Place northward;
-    Place source;                             ///< m/s, where it is at its largest
-    std::function<double(double)> source_at;  ///< its share at a time in s
+    Place source;                             ///< m/s, at the time of its maximum
+    std::function<double(double)> source_at;  ///< factor of the source at a time in s
 };
 
 struct Solving {
@@ -50,16 +50,17 @@ class Model {
     void restart();
 
     [[nodiscard]] double time_s() const { return time_s_; }
-    /// Sum of elevation times area, m^3, and the same of magnitudes: equal bits are not promised.
+    /// Sum of elevation times area in m^3, and the sum of its magnitudes; the last bits may depend
+    /// on the number of processes.
     struct Volume {
         double sum;
         double magnitude;
     };
     [[nodiscard]] Volume volume();
-    /// Of all elevations' bits; the same for any number of processes.
+    /// Hash of all elevations' bits, the same for any number of processes.
     [[nodiscard]] std::uint64_t fingerprint();
-    /// Norm of the last right-hand side minus operator times what the solver found, relative to
-    /// that of the right-hand side; from depths and areas, not from the solver's own arrays.
+    /// Norm of the last right-hand side minus the operator times the solution, relative to that of
+    /// the right-hand side; computed from depths and areas, not from the solver's own arrays.
     [[nodiscard]] double true_residual();
     /// Root of the mean square difference to `exact`, weighted by area, over wet cells.
     [[nodiscard]] double error_against(const Place& exact);
@@ -73,7 +74,7 @@ class Model {
     [[nodiscard]] std::size_t index(int i, int j) const {
         return static_cast<std::size_t>(layout_.at(i, j));
     }
-    /// Of a cell that may be a neighbour's; the grid is periodic from west to east.
+    /// Column of a cell that may be a neighbour's; the grid is periodic from west to east.
     [[nodiscard]] int column(int i) const {
         return (part_.x0 + i + geometry_.shape().nx) % geometry_.shape().nx;
     }
@@ -96,7 +97,7 @@ class Model {
     std::span<double> eastward_;
     std::span<double> northward_;
     std::span<double> known_;       ///< m^3: a cell's new volume but for its new outflow
-    std::span<double> east_depth_;  ///< on the eastern side; 0 where either cell is land
+    std::span<double> east_depth_;  ///< on the eastern side; 0 if either cell is land
     std::span<double> north_depth_;
     std::span<double> east_coupling_;
     std::span<double> north_coupling_;

@@ -7,9 +7,9 @@
 
 namespace aferir::ocean {
 
-/// The symmetric operator of one part with a diagonal of ones: what joins a cell to its eastern
-/// and to its northern neighbour, as a positive number. (Scaled by the square roots of its
-/// diagonal, an operator needs no diagonal preconditioner any more.)
+/// The symmetric operator of one part, with a diagonal of ones: coefficients between a cell and its
+/// eastern and northern neighbours, as positive numbers. (Scaled by the square roots of its
+/// diagonal, an operator needs no diagonal preconditioner.)
 struct Couplings {
     std::span<const double> east;
     std::span<const double> north;
@@ -23,7 +23,7 @@ struct Tiles {
     int y1 = 0;
 };
 
-/// image = operator * field in `tiles`, where the neighbours' cells must be known.
+/// image = operator * field in `tiles`; the neighbours' cells must have been received.
 void apply_operator(const Layout& layout, const Couplings& couplings, Tiles tiles,
                     std::span<const double> field, std::span<double> image);
 

@@ -18,19 +18,19 @@ enum class Method {
 
 struct Solved {
     int iterations = 0;
-    double residual = 0;  ///< as the recurrence has it, relative to the right-hand side
+    double residual = 0;  ///< by the recurrence, relative to the right-hand side
     bool converged = false;
 };
 
-/// Conjugate gradients for an operator with a diagonal of ones: with diagonal preconditioning for
-/// the one that was scaled to it.
+/// Conjugate gradients for an operator with a diagonal of ones, which is diagonal preconditioning
+/// of the operator before scaling.
 class Solver {
   public:
     Solver(Messages& messages, Arena& arena, const Couplings& couplings);
     static constexpr int kArrays = 4;
 
-    /// Solves operator * solution = right_side from the given first guess, of which also the
-    /// neighbours' cells are known, until the residual's norm is `tolerance` of the right side's.
+    /// Solves operator * solution = right_side from a first guess in `solution`, including the
+    /// neighbours' cells, until the residual's norm is `tolerance` times the right-hand side's.
     Solved solve(Method method, std::span<double> right_side, std::span<double> solution,
                  double tolerance, int most_iterations);
 
@@ -39,8 +39,8 @@ class Solver {
         double squares;
         double products;
     };
-    /// image = operator * field, with the neighbours' cells on their way meanwhile; and the sums
-    /// over each tile of this part.
+    /// image = operator * field, while the neighbours' cells are in transit; also the sums over
+    /// each tile of this part.
     void apply(std::span<double> field, std::span<double> image);
     void products(Tiles tiles, std::span<const double> field, std::span<const double> image);
     Products summed(double bound);

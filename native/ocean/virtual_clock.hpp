@@ -5,10 +5,10 @@
 
 namespace aferir::ocean {
 
-/// A clock that a daemon steers, as the system clock is by NTP: it reads
-/// `base_time + (raw - base_raw) * (1 + oscillator) * (1 + slew)` and is only ever slewed, so it
-/// never goes back. In memory that the daemon and the ranks of a node share; one daemon writes.
-/// Times in seconds.
+/// A clock that a daemon steers, as the system clock is by NTP: it reads `base_time + (raw -
+/// base_raw) * (1 + oscillator) * (1 + slew)` and is only ever slewed, so it never goes back. It is
+/// in memory that the daemon and the ranks of a node share; only the daemon writes. Times in
+/// seconds.
 struct ClockPage {
     std::atomic<std::uint32_t> version;  ///< odd: is being written
     std::atomic<double> base_raw;
@@ -19,25 +19,26 @@ struct ClockPage {
     std::atomic<std::uint64_t> messages;
 };
 
-/// What a clock shows at `raw` seconds of CLOCK_MONOTONIC_RAW.
+/// Reading of a clock at `raw` seconds of CLOCK_MONOTONIC_RAW.
 double read_clock(const ClockPage& page, double raw);
 
-/// From `raw` on the clock runs at another rate; what it shows at that moment does not change.
+/// Changes the clock's rate from `raw` on; its reading at that time does not change.
 void slew_clock(ClockPage& page, double raw, double slew);
 
-/// A proportional and integral control of a clock's rate (D. L. Mills, RFC 5905, section 11.3, is
-/// the model): half of the offset that was found is to be gone by the next look, and what was
-/// needed on average is kept as the rate's correction. Never above 500 ppm, as adjtime(3) has it.
+/// Proportional and integral control of a clock's rate (after D. L. Mills, RFC 5905, section 11.3):
+/// half of the measured offset is corrected by the next measurement, and the average correction
+/// remains as that of the rate. At most 500 ppm, as for adjtime(3).
 class Discipline {
   public:
-    /// The slew for an offset in s (positive: the clock is behind), the next look `interval_s` off.
+    /// Slew for an offset in s (positive: the clock is behind) if the next measurement is
+    /// `interval_s` later.
     double correct(double offset_s, double interval_s);
 
   private:
     double rate_ = 0;
 };
 
-/// One exchange with a server: seconds of the client's and the server's clocks.
+/// One exchange with a server; times in seconds of the client's and the server's clocks.
 struct Exchange {
     double sent;
     double received_there;

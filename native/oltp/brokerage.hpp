@@ -7,9 +7,9 @@
 
 namespace aferir::oltp {
 
-/// How large the tables are, in proportion to customers as TPC-E has it (TPC Benchmark E 1.14.0,
-/// section 2.6: 5 accounts a customer on average, 685 securities a 1,000 customers, a broker for
-/// each 100), but with a short history.
+/// Sizes of the tables, in proportion to customers as in TPC-E (TPC Benchmark E 1.14.0, section
+/// 2.6: 5 accounts a customer on average, 685 securities per 1,000 customers, a broker for each
+/// 100), but with a short history.
 struct Scale {
     std::int64_t customers = 1000;
 
@@ -31,10 +31,10 @@ struct Scale {
 constexpr std::int64_t kFirstBalance = 1'000'000'000;  ///< cents on each account
 constexpr std::int64_t kFirstQuantity = 1000;          ///< of each holding
 
-/// What a trade is in; it is always in one of them.
+/// State of a trade, which is always in one of them.
 enum TradeState : int { kSubmitted = 0, kCompleted = 1, kCanceled = 2 };
 
-/// The ten transactions and how many of 1,000 each is (TPC Benchmark E 1.14.0, section 6.2.2.1).
+/// The ten transactions and their frequencies in 1,000 (TPC Benchmark E 1.14.0, section 6.2.2.1).
 enum class Kind {
     kTradeOrder,
     kTradeResult,

@@ -8,9 +8,9 @@
 
 namespace aferir::oltp {
 
-/// What is wrong with the data after a run whose terminals' books are these; empty: nothing.
-/// Checked: rows of every table; each account's cash and each holding against the trades that were
-/// completed; each trade in one state, its history the same; brokers' counts. Errors:
+/// Checks the data after a run whose terminals have these books: rows of every table; each
+/// account's cash and each holding against the completed trades; that each trade is in one state,
+/// and its history agrees; brokers' counts. Returns the error, or an empty text. Errors:
 /// DatabaseError.
 std::string check(Connection& database, const Scale& scale, const Books& books);
 

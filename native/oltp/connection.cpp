@@ -5,7 +5,7 @@
 namespace aferir::oltp {
 namespace {
 
-// Of MariaDB's error codes.
+// Error codes of MariaDB.
 constexpr unsigned kLockWaitTimeout = 1205;
 constexpr unsigned kDeadlock = 1213;
 

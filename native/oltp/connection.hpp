@@ -10,7 +10,7 @@
 
 namespace aferir::oltp {
 
-/// The server refused a statement, or is gone.
+/// The server refused a statement, or has ended.
 class DatabaseError : public std::runtime_error {
   public:
     DatabaseError(unsigned code, const std::string& message);
@@ -28,14 +28,14 @@ using Row = std::vector<std::string>;
 /// One session over a Unix socket.
 class Connection {
   public:
-    /// Errors: DatabaseError.
+    /// Connects to the server. Errors: DatabaseError.
     Connection(const std::string& socket, const std::string& database);
 
-    /// Errors: DatabaseError, here and below.
+    /// Executes a statement. Errors: DatabaseError, here and below.
     void execute(const std::string& statement);
-    /// NULL is an empty string.
+    /// Rows of a query; NULL is an empty string.
     std::vector<Row> rows(const std::string& statement);
-    /// The first column of the first row; 0 where it is NULL or there is no row.
+    /// The first column of the first row; 0 if it is NULL or there is no row.
     std::int64_t number(const std::string& statement);
     [[nodiscard]] std::int64_t inserted() const;
 

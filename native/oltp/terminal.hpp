@@ -9,7 +9,7 @@
 
 namespace aferir::oltp {
 
-/// What all terminals together have done.
+/// Results of all terminals together.
 struct Result {
     double duration_s = 0;  ///< from the first transaction's start to the last one's end
     std::vector<double> latencies_s;
@@ -18,12 +18,12 @@ struct Result {
     Books books;
 };
 
-/// Runs `transactions` of the mix, shared out among so many terminals without think time.
-/// Errors: DatabaseError of any of them.
+/// Runs `transactions` of the mix, divided among so many terminals without think time. Errors:
+/// DatabaseError of any of them.
 Result run_terminals(const std::string& socket, const Scale& scale, int terminals,
                      std::int64_t transactions, std::uint64_t seed);
 
-/// The value below which so many of 100 are; `values` are not empty, and get sorted.
+/// The percentile `percent` of the `values`, which must not be empty and are sorted in place.
 double percentile(std::vector<double>& values, double percent);
 
 }  // namespace aferir::oltp

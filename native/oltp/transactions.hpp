@@ -9,7 +9,7 @@
 
 namespace aferir::oltp {
 
-/// What one terminal has done, by its own books.
+/// Transactions of one terminal, by its own count.
 struct Books {
     std::int64_t ordered = 0;
     std::int64_t completed = 0;
@@ -18,15 +18,15 @@ struct Books {
     Books& operator+=(const Books& other);
 };
 
-/// The transactions of one terminal; its orders wait for their results in a queue.
+/// Transactions of one terminal; its orders are queued until their results are sent.
 class Brokerage {
   public:
     Brokerage(Connection& database, const Scale& scale, std::uint64_t seed);
 
-    /// Runs one transaction to its commit; retries it where the server asks for that. Returns how
-    /// often it was retried. Errors: DatabaseError.
+    /// Runs one transaction to its commit, and retries it if the server requires that. Returns the
+    /// number of retries. Errors: DatabaseError.
     int run(Kind kind);
-    /// One of the mix, drawn at random; a result only where an order waits for one.
+    /// Draws a kind of transaction from the mix at random; a result only if an order waits for one.
     Kind draw();
     [[nodiscard]] const Books& books() const { return books_; }
 

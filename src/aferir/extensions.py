@@ -27,7 +27,7 @@ def with_added(
 
     An entry point is called as the thing that it names. Importing is left to here, so that nothing
     is slower for packages whose group is not asked for.
-    Errors: UsageError naming the package, where one cannot be imported or is not what it should be.
+    Errors: UsageError naming the package, if one cannot be imported or is not what it should be.
     """
     found = dict(own)
     for point in sorted(entry_points(group=group), key=lambda one: one.name):

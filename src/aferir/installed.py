@@ -13,9 +13,10 @@ _REBUILD = "install aferir again with `make run`, or name their folder in AFERIR
 
 
 def installed(name: str) -> Path | None:
-    """Path of `aferir/<name>` beside these modules or in the installation; None: there is neither.
+    """Path of `aferir/<name>` beside these modules, else in the installation; None if in neither.
 
-    Modules may be those of a checkout while the rest is installed; an agent has all in one folder.
+    In a checkout the modules are there while programs may be installed elsewhere; an agent's files
+    are all in one folder.
     """
     beside = Path(__file__).parent / name
     if beside.exists():
@@ -29,7 +30,7 @@ def installed(name: str) -> Path | None:
 
 
 def programs_folder() -> Path:
-    """Folder of our native programs on this host. Errors: MissingError where none were built."""
+    """Folder of our native programs on this host. Errors: MissingError if none were built."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     path = Path(chosen) if chosen else installed("kernels")
     if path is None or not path.is_dir():

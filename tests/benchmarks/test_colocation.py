@@ -47,7 +47,7 @@ def arm(
 
 
 def pairs(ratios: Mapping[str, Sequence[float]], *, latency_s: float = 0.01) -> Again:
-    """With those ratios of batch work; no other arm may be asked for."""
+    """Pairs of runs with those ratios of batch work; fails if another arm is requested."""
     return lambda other: [
         Pair(SLA, arm("aferir", ratio), arm(other, 1.0, latency_s)) for ratio in ratios[other]
     ]

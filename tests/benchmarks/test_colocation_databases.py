@@ -65,6 +65,11 @@ def test_the_batch_is_due_half_of_its_work_on_the_cpus_that_the_service_leaves()
     assert not figures("cell", [measured(arm("aferir", 4.0))])[1].holds
 
 
+def test_a_batch_that_leaves_cpus_unused_itself_is_due_no_more_than_it_does_alone() -> None:
+    more_than_the_batch_takes = measured(arm("aferir", 18.0), idle_cpus=4.0)
+    assert figures("cell", [more_than_the_batch_takes])[1].value == pytest.approx(0.9)
+
+
 def test_rounds_in_which_the_service_alone_breaks_its_sla_do_not_count() -> None:
     late = arm("aferir", 10.0, 0.5)
     kept, batch = figures("cell", [measured(late, alone_s=0.5), measured(arm("aferir", 8.0))])

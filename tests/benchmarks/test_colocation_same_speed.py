@@ -27,7 +27,7 @@ works = st.floats(0.0, 1400.0)
 def measured(
     policy: str, speed: float, service: float, *, most: float = _CPUS, latency_s: float = 0.01
 ) -> Arm:
-    """On a machine of that speed: the service takes what it needs, the batch what is left."""
+    """Run of an arm at that speed: the service uses what it needs, the batch the rest."""
     batch = min(_CPUS - service / speed, most)
     return Arm(
         policy=policy,

@@ -97,7 +97,7 @@ def test_one_size_that_is_further_apart_misses_the_target(factor: float, holds: 
 
 
 def sizes_of(part: Range) -> set[int]:
-    """What both programs measure of a range, as the main loop of NetPIPE has it."""
+    """Message sizes that both programs measure in a range, by the main loop of NetPIPE."""
     step, point, size = max(part.least // 2, 1), int(part.least > 1), part.least
     found = set()
     while size <= part.most:

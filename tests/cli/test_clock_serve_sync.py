@@ -56,7 +56,7 @@ class Running:
         return found
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, dict[str, Any]]:
-        """Exit code and the last line."""
+        """Stop it; return the exit code and the last line."""
         self.child.send_signal(number)
         assert self.child.stdout is not None
         last = self.child.stdout.readlines()[-1:]

@@ -46,7 +46,7 @@ def test_a_search_that_is_killed_leaves_no_workers() -> None:
 
 
 def two_workers(pid: int) -> list[Path]:
-    """Those of a search, once both are started."""
+    """Process IDs of a search's workers, once both have started."""
     told = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     workers = [Path("/proc", one) for one in told]
     started = sum("spawn_main" in (one / "cmdline").read_text() for one in workers)

@@ -19,7 +19,7 @@ GUIDE = ROOT / "docs/guides/evaluate.md"
 
 
 def write_run(runs: Path, name: str, made: Sequence[Made], baseline: str = "native") -> None:
-    """A stored run in a folder of that name."""
+    """Write a complete run into a folder of that name."""
     with create_run(runs, plan(made, baseline), b"", Provenance(version="0")) as writer:
         for one in made:
             for record in records(one):
@@ -55,7 +55,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     write_run(runs, "tenants", tenants)
     (block,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "profile.toml").write_text(block, encoding="utf-8")
+    without_times = re.sub(r"-\d{8}T\d{6}Z", "", block)
+    (tmp_path / "profile.toml").write_text(without_times, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

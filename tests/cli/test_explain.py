@@ -91,7 +91,7 @@ def test_what_cannot_be_explained_starts_nothing(
 
 
 class _Choosy(Native):
-    """Refuses to be anything but quota-bound."""
+    """An environment that can only be allocated with a quota."""
 
     def allocate(self, spec: EnvironmentSpec) -> Any:
         if spec.cpu_quota is None:

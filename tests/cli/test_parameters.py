@@ -35,7 +35,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(verb: ModuleType, command: Command) -> argparse.Namespace:
-    """What the verb is told by the command of a program: `-m aferir CHAPTER VERB ...`."""
+    """Arguments of a verb from a program's command `-m aferir CHAPTER VERB ...`."""
     parser = argparse.ArgumentParser()
     verb.configure(parser)
     return parser.parse_args(command.arguments[4:])

@@ -18,7 +18,7 @@ from tests.cli.test_endings import EXPERIMENT, FORMS
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
 NOBODY = 54321
 SYSTEM_PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
-"""For others: a virtual environment's own may be in a home where they may not look."""
+"""Command line of aferir for another user, who may have no access to a virtual environment."""
 PACKAGES = os.pathsep.join(
     path for path in sys.path if path and not path.startswith(sys.base_prefix)
 )
@@ -26,7 +26,7 @@ PACKAGES = os.pathsep.join(
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Where others may look too, unlike in pytest's."""
+    """A folder that other users may read, unlike pytest's."""
     with tempfile.TemporaryDirectory(prefix="aferir-test-") as name:
         path = Path(name)
         path.chmod(0o755)

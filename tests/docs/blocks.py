@@ -34,7 +34,7 @@ class Block(msgspec.Struct, frozen=True):
     language: str
     text: str
     not_run: str | None = None
-    """Reason why the block is not executed; None where it is."""
+    """Reason why the block is not executed; None if it is."""
     first: str = ""
     exit_codes: tuple[int, ...] = (0,)
     read_as: str = "experiment"

@@ -1,8 +1,8 @@
 """Experiment files as `make docs-test` runs them: a page's command is shown to work, no more.
 
 How sure an experiment's figures are takes the repetitions that its file asks for, which are minutes
-to an hour each. Pages run them with one repetition and five minutes at most; what the time limit
-leaves out is in the report as such.
+to an hour each. Pages run them with one repetition, no warm-up and three minutes at most; what the
+time limit leaves out is in the report as such.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from pathlib import Path
 
 _STOP = re.compile(r"^\[stop\]\n(?:.+\n)+", re.MULTILINE)
 _LIMIT = re.compile(r'^time_limit = ".*"', re.MULTILINE)
+_WARM_UP = re.compile(r"^warmup = .*\n", re.MULTILINE)
 
 
 def shortened(text: str) -> str:
-    """Return an experiment file with one repetition, and 5 minutes at most for all of it."""
+    """Return an experiment file with one repetition, no warm-up, and 3 minutes for all of it."""
     assert len(_STOP.findall(text)) == 1, "an experiment file has one section [stop]"
     assert text.index("time_limit") < text.index("[stop]"), "[experiment] has a time limit"
-    limited = _LIMIT.sub('time_limit = "5 min"', text, count=1)
+    limited = _LIMIT.sub('time_limit = "3 min"\nwarmup = 0', _WARM_UP.sub("", text), count=1)
     return _STOP.sub("[stop]\nrepetitions = 1\n", limited)
 
 

@@ -108,6 +108,8 @@ def test_an_experiment_is_shortened_in_its_rule_and_its_time_alone(name: str) ->
     text = (ROOT / "experiments" / name).read_text(encoding="utf-8")
     whole, short = tomllib.loads(text), tomllib.loads(shortened(text))
     assert short.pop("stop") == {"repetitions": 1}
-    assert short["experiment"].pop("time_limit") == "5 min"
+    assert short["experiment"].pop("time_limit") == "3 min"
+    assert short["experiment"].pop("warmup") == 0
     del whole["stop"], whole["experiment"]["time_limit"]
+    whole["experiment"].pop("warmup", None)
     assert short == whole

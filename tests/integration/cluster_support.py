@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 
 def run(cluster: str, *command: str, root: bool = False) -> str:
-    """What a command on the front end prints."""
+    """Output of a command on the front end."""
     state = storing.read(cluster)
     inside = configuration.user_command(command, root=root)
     place = manager.place_of(state)
@@ -23,7 +23,7 @@ def run(cluster: str, *command: str, root: bool = False) -> str:
 
 
 def kill(cluster: str, name: str) -> None:
-    """As a node dies that was not asked to."""
+    """Kill a node as a crash would."""
     state: State = storing.read(cluster)
     node = next(node for node in state.nodes if node.name == name)
     pid = manager.backend(state.description).process(entry_of(node.entry))
@@ -33,13 +33,13 @@ def kill(cluster: str, name: str) -> None:
 
 
 def entry_of(identity: str) -> journal.Entry:
-    """The entry of the journal."""
+    """Journal entry of the cluster."""
     entry = journal.read(identity)
     assert entry is not None
     return entry
 
 
 def kill_once(cluster: str, name: str, started: Path) -> None:
-    """Once that file is there."""
+    """Kill the process as soon as that file exists."""
     eventually(started.exists)
     kill(cluster, name)

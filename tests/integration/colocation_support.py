@@ -55,7 +55,7 @@ def announced() -> Iterator[Entry]:
 
 
 def sound_account() -> Bandwidth | None:
-    """The kernel's account once it is not below 0, where it would admit nobody.
+    """The kernel's account of reservations, once it is not below 0: until then it admits nothing.
 
     Containers with CPUs of their own bring it there if they come just when a thread leaves its
     reservation (see `batch.make`); tests beside this one make some.
@@ -86,7 +86,7 @@ def reserve(tid: int, wanted: Attributes) -> None:
 
 
 def nothing_leaked(before: Bandwidth | None, within_s: float = 60.0) -> bool:
-    """Whether no more is reserved than before, or soon: others on the machine may have come."""
+    """Whether the reservations of the machine soon fall to what they were before."""
     return wait.until(
         lambda: before is None or admission.more_than(before) <= 0,
         wait.after(within_s),

@@ -97,7 +97,7 @@ exec chroot $r /usr/sbin/sshd -f /etc/ssh/sshd_config
 
 
 class Machine(msgspec.Struct):
-    """One host."""
+    """One host, with its network and its processes."""
 
     name: str
     place: namespace.Host
@@ -123,7 +123,7 @@ class Machine(msgspec.Struct):
             )
 
     def off(self) -> None:
-        """Pull its plug: all that runs there ends at once."""
+        """Cut its power: all its processes end at once."""
         if self.child is not None:
             running = processes_of(self)
             self.child.kill()
@@ -133,7 +133,7 @@ class Machine(msgspec.Struct):
             eventually(lambda: all(journal.start_time(pid) is None for pid in running))
 
     def said(self) -> str:
-        """What its console says."""
+        """Content of its console."""
         return (self.folder / "console").read_text(encoding="utf-8")
 
 
@@ -148,7 +148,7 @@ class Lab(msgspec.Struct):
 
     @property
     def config(self) -> Path:
-        """Path of the configuration of ssh."""
+        """Path of ssh's configuration."""
         return self.folder / "ssh_config"
 
     def spec(self, name: str) -> HostSpec:
@@ -156,11 +156,11 @@ class Lab(msgspec.Struct):
         return HostSpec(name=name, reach=("ssh", "-F", str(self.config), name))
 
     def reach(self, name: str) -> str:
-        """For `reach` of a file."""
+        """Value of `reach` in an experiment file."""
         return shlex.join(self.spec(name).reach)
 
     def hosts(self, *names: str) -> list[Host]:
-        """Not reached yet."""
+        """Hosts without a connection yet."""
         made = reaching.connect([self.spec(name) for name in names])
         return [one for one in made if isinstance(one, Host)]
 
@@ -170,7 +170,7 @@ class Lab(msgspec.Struct):
         return done.stdout
 
     def cable(self, name: str, state: str) -> None:
-        """Cut it (`down`), or put it in again (`up`)."""
+        """Disconnect its cable (`down`), or connect it again (`up`)."""
         port = f"port{list(self.machines).index(name)}"
         process.run(["ip", "-n", self.bridge, "link", "set", port, state])
 
@@ -246,7 +246,7 @@ def lab(folder: Path, names: Sequence[str], more: Mapping[str, str] | None = Non
 
 
 def wait_for(lab: Lab, *names: str) -> None:
-    """Until their sshd answers; fails with what the console says where it has ended instead."""
+    """Wait until the hosts' sshd answers; fail with the console of one that has ended instead."""
     for machine in (lab.machines[name] for name in names):
         eventually(partial(_is_up_or_ended, machine))
         assert machine.child is None or machine.child.poll() is None, machine.said()
@@ -267,7 +267,7 @@ def _answers(address: str) -> bool:
 
 @contextmanager
 def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
-    """A guest in place of a host's processes; its interface is the namespace's own."""
+    """A host that is a guest; its interface is the namespace's own."""
     machine = lab.machines[name]
     with inside(machine.place.name):
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
@@ -290,7 +290,7 @@ def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
 
 
 def processes_of(machine: Machine) -> list[int]:
-    """Numbers, as seen here, of what runs in its namespace of processes but its first two."""
+    """Process IDs, as seen here, of all but the first two processes in its PID namespace."""
     assert machine.child is not None
     found, waiting = [], [machine.child.pid]
     while waiting:
@@ -305,13 +305,13 @@ def processes_of(machine: Machine) -> list[int]:
 
 
 def left(machine: Machine) -> list[str]:
-    """Entries in its journal."""
+    """Entries in the host's journal."""
     folder = machine.folder / "state" / "journal"
     return [path.name for path in folder.glob("*.json")]
 
 
 def kill(pid: int) -> None:
-    """At once; gone already is fine."""
+    """Kill a process at once; ignore it if it has ended."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -29,7 +29,7 @@ from tests.asleep import nobody_elses
 from tests.waiting import eventually
 
 Runs = Instance | Guest
-"""What programs run in and files go into."""
+"""Instance or environment: it runs programs and receives files."""
 SPIN = "while :; do :; done"
 
 
@@ -68,7 +68,7 @@ def allocated(environment: Environment, spec: EnvironmentSpec) -> Iterator[Insta
 
 
 def leftovers() -> list[str]:
-    """Whatever there is of instances journalled in the present state folder, or should be gone."""
+    """Processes, mounts and groups left of instances in the current state folder's journal."""
     state = journal.state_folder()
     found = [f"journal: {entry}" for entry in journal.entries()]
     found += [f"folder: {path}" for path in state.glob("*/aferir-*")]
@@ -85,7 +85,7 @@ def leftovers() -> list[str]:
 
 
 def namespaces_of(state: Path) -> list[Path]:
-    """Network namespaces made for that state folder: ids of its journal begin alike."""
+    """Network namespaces made for that state folder, whose journal's IDs share a beginning."""
     return sorted(namespace.FOLDER.glob(f"aferir-{journal.family(state)}*"))
 
 
@@ -136,7 +136,7 @@ def check_files(instance: Runs, tmp_path: Path, inside: PurePosixPath | None = N
 
 
 def quota(groups: Mapping[str, Path]) -> float:
-    """CPUs that the kernel lets those use who are in the control groups of an instance."""
+    """CPUs that the members of an instance's control groups may use, by the kernel."""
     if "cpu" in groups:
         return _number(groups["cpu"] / "cpu.cfs_quota_us") / _number(
             groups["cpu"] / "cpu.cfs_period_us"
@@ -150,7 +150,7 @@ def _number(path: Path) -> int:
 
 
 def throttled(groups: Mapping[str, Path]) -> int:
-    """In how many periods they have used up their quota."""
+    """Number of periods in which its processes used up their quota."""
     text = (groups.get("cpu", groups.get("unified", Path())) / "cpu.stat").read_text()
     pairs = dict(line.split() for line in text.splitlines())
     return int(pairs["nr_throttled"])
@@ -163,7 +163,7 @@ class Spinning:
         self._instance, self._program, self._started = instance, program, started
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition; fails where the program ends, since it would never come then."""
+        """Wait for a condition; fail if the program ends first."""
         eventually(lambda: self._program.done() or condition())
         assert not self._program.done(), self._program.result()
 
@@ -196,7 +196,7 @@ def check_quota(instance: Instance, cpus: float) -> None:
 
 
 def check_pause(instance: Instance, used: Callable[[], float]) -> None:
-    """A paused one uses nothing at all, by the host's account `used`, and goes on afterwards."""
+    """A paused instance uses no CPU time, by the account `used`, and continues afterwards."""
     with spinning(instance) as program:
         program.until_it_computes()
         instance.pause()
@@ -220,7 +220,7 @@ def cpu_s(stats: Iterable[Path]) -> float:
 
 
 def first_answer(address: str, asked: float) -> float:
-    """An outside stopwatch: seconds until whoever asks all the time is answered with 200."""
+    """Seconds until a client that asks without a pause gets an answer with status 200."""
     while time.perf_counter() < asked + 500:
         connection = http.client.HTTPConnection(address, timeout=0.2)
         try:

@@ -269,7 +269,7 @@ def wait_until_gone(host: str) -> None:
 
 
 def test_what_is_not_confirmed_is_undone(host: str) -> None:
-    """By a guard whose time is over; that of the first is not, and it sees what the other did."""
+    """The second guard's time is over, the first one's is not; it sees what the other did."""
     guard.apply(WISH, host, confirm_within_s=600.0)
     assert "nexthop" in routes(host)
     assert guard.KIND in {entry.kind for entry in journal.entries()}

@@ -26,7 +26,7 @@ Plant = Callable[[], AbstractContextManager[None]]
 
 @contextmanager
 def child() -> Iterator[None]:
-    """With our variables alone."""
+    """A process that only its environment variables identify."""
     running = process.start(SLEEP)
     try:
         yield
@@ -36,7 +36,7 @@ def child() -> Iterator[None]:
 
 @contextmanager
 def child_without_variables() -> Iterator[None]:
-    """Known by nothing but the folder that it is in."""
+    """A process that only its working folder identifies."""
     running = subprocess.Popen(SLEEP, env={}, cwd=journal.state_folder())
     try:
         yield
@@ -59,7 +59,7 @@ def group() -> Iterator[None]:
 
 @contextmanager
 def member_of_a_group() -> Iterator[None]:
-    """Without variables; its group is all that tells."""
+    """A process that only its control group identifies."""
     entry = journal.write("cgroup", {})
     name, have = f"aferir-{entry.id}", cgroup.layout()
     folders = cgroup.make(name, cgroup.Limits(cpus=0.5), have)

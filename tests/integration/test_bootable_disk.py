@@ -71,7 +71,7 @@ def uefi(folder: Path) -> list[str]:
 
 
 def served(machine: subprocess.Popen[str]) -> bool:
-    """Whether the port that the emulator forwards leads to the file."""
+    """Whether the file is served at the port that the emulator forwards."""
     port = port_of(machine.pid)
     if port is None:
         return False

@@ -26,7 +26,7 @@ AT_ONCE = ("chrt", "--fifo", "1")
 
 
 class Figures:
-    """What a study gave, by name."""
+    """Figures of a study, by name."""
 
     def __init__(self, figures: Sequence[Sample | Series | Warning]) -> None:
         self.samples = {one.metric: one.value for one in figures if isinstance(one, Sample)}
@@ -149,7 +149,7 @@ def test_quanta_show_what_was_taken() -> None:
 
 @needs_root
 def test_a_planted_beat_is_found_at_its_rate_and_none_without() -> None:
-    """At a real-time priority: other programs, of which there may be any, do not disturb then."""
+    """At a real-time priority, at which other programs of the machine do not disturb."""
     quiet = study("noise", quanta=1500, priority="realtime")
     planted = study("noise", quanta=1500, priority="realtime", noise_period_s=0.01)
     assert planted.samples["beat_hz"] == pytest.approx(100, rel=0.01)
@@ -171,6 +171,6 @@ def test_what_is_not_possible_is_said() -> None:
 
 
 def _chronyds() -> list[str]:
-    """Those of ours: on no other does the file with its number lie in /run/c."""
+    """Process IDs of our own chronyd: no other has its pid file in /run/c."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if "pidfile /run/c" in line]

@@ -190,7 +190,7 @@ def test_a_userland_from_a_tar_is_taken_where_it_has_what_nodes_need(
 
 
 def test_slurm_runs_jobs_on_new_nodes_too(cluster: str) -> None:
-    """On an image that takes minutes to build: only where it is there already."""
+    """Needs an image that takes minutes to build, and is skipped without it."""
     asked = Description(name="batch", nodes=1, slurm=True)
     if userland.find(userland.host_recipe(manager.packages(asked))) is None:
         pytest.skip("the image with Slurm is not built; aferir cluster create x --slurm")

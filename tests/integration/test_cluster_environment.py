@@ -56,7 +56,7 @@ def lab(clusters: Cluster) -> Iterator[Instance]:
 
 
 class TestClusterKind(EveryKind):
-    """With one cluster for all that leaves it as it was."""
+    """The contract on one shared cluster, for tests that leave it as it was."""
 
     kind = "cluster"
     keys: ClassVar = {"nodes": 2}
@@ -114,7 +114,7 @@ def test_two_at_once_do_not_see_one_another(clusters: Cluster) -> None:
 
 
 def test_a_later_userland_with_another_open_mpi_uses_all_nodes(clusters: Cluster) -> None:
-    """On an image that takes a minute to build: only where it is there already."""
+    """Needs an image that takes a minute to build, and is skipped without it."""
     if userland.find(userland.host_recipe(manager.PACKAGES, "trixie")) is None:
         pytest.skip("the image of Debian 13 is not built; see experiments/cluster-distributions")
     instance = clusters.allocate(msgspec.structs.replace(SPEC, suite="trixie"))

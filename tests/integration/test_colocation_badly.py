@@ -50,7 +50,7 @@ def _start(pid: int, folder: Path) -> subprocess.Popen[str]:
 def _answer_until(
     run: subprocess.Popen[str], log: Path, took_ms: int, seen: Callable[[], bool]
 ) -> None:
-    """Write answers of that time, in the file that has the name at the moment."""
+    """Write responses of that duration, into the file that currently has the log's name."""
     while not seen():
         assert run.poll() is None
         with log.open("a") as stream:
@@ -66,7 +66,7 @@ def _last(folder: Path) -> dict[str, Any]:
 
 
 def _suspended(folder: Path) -> bool:
-    """Whether the batch is, by the last decision; there may be none yet."""
+    """Whether the last decision suspended the batch; False before any decision."""
     now = _last(folder).get("now")
     return bool(now and now["batch"]["suspended"])
 

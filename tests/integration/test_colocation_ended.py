@@ -42,7 +42,7 @@ run("cpu-idle", Setup(service, Sla(), 0.0, Batch("xz", 1), Times(3600.0, 3600.0)
 
 
 class _Under(msgspec.Struct, frozen=True):
-    """An arm under way."""
+    """An arm that is running."""
 
     trial: subprocess.Popen[str]
     controller: int
@@ -98,7 +98,7 @@ def _commands() -> Iterator[tuple[int, list[str]]]:
 
 
 def _group(pid: int) -> str:
-    """Name of the batch's control group; "" where the process is in none."""
+    """Name of the batch's control group; "" if the process is in none."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
             if line.partition(":")[2].startswith(("cpu", ":")):
@@ -127,7 +127,7 @@ def _frozen(pid: int) -> Iterator[None]:
 
 
 def _remove(group: Path) -> None:
-    """EBUSY for a moment after its last member has left, or is ending."""
+    """Remove a group; the kernel reports EBUSY for a moment after its last member has left."""
     eventually(lambda: _removed(group))
 
 
@@ -155,7 +155,7 @@ def test_clean_knows_of_a_trial_that_was_killed_with_controller_and_guard(
 def test_a_guard_that_comes_late_finds_what_to_put_back_though_the_trial_has_ended(
     under: _Under, tmp_path: Path
 ) -> None:
-    """As on a machine so busy that the controller is killed after its grace and the guard waits."""
+    """Simulate a machine so busy that the controller is killed while the guard waits."""
     if "freezer" not in cgroup.layout().v1:
         pytest.skip("there is no freezer of version 1")
     with _frozen(under.guard):

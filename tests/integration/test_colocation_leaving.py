@@ -85,7 +85,7 @@ def child(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
 
 
 def _once(is_so: Callable[[], bool]) -> bool:
-    """Whether it was so in one of some attempts: others on the machine reserve, too."""
+    """Whether it holds in one of several attempts, as other programs reserve CPU time, too."""
     return any(is_so() for _ in range(_ATTEMPTS))
 
 
@@ -108,7 +108,7 @@ def _reserved(runtime_s: float, period_s: float) -> Attributes:
 
 
 def _reserved_for(tid: int, seconds: float, reservation: Attributes) -> None:
-    """And then left at once, whatever the thread does."""
+    """Give a thread a reservation, wait, and let it leave at once, whatever it does."""
     reserve(tid, reservation)
     time.sleep(seconds)
     attributes.write(tid, _OTHER)
@@ -162,7 +162,7 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
 def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
     child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where whoever looked that it sleeps is kept from the processor before it acts."""
+    """Simulates that the thread which saw it sleep is kept from the processor before it acts."""
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(3):

@@ -47,7 +47,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def niceness() -> int:
-    """What is added to the nice value of a service."""
+    """Change of the nice value of a service."""
     return 0
 
 

@@ -46,7 +46,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def low() -> Iterator[Path]:
-    """A group of a twentieth of everybody's weight."""
+    """A control group with a twentieth of the usual weight."""
     name = f"aferir-test-{uuid.uuid4().hex[:8]}"
     if not _FIRST:
         cgroup.delegate(_ROOT, "cpu")

@@ -131,7 +131,7 @@ def test_users_ask_for_more_than_their_reservation_where_nobody_else_has_it() ->
 
 
 def _left_in_tmp() -> int | None:
-    """When the folder that JVMs of the search engines' user would leave was last written to."""
+    """Modification time of the folder that JVMs of the search engines' user would leave."""
     folder = Path("/tmp/hsperfdata_nobody")
     return folder.stat().st_mtime_ns if folder.exists() else None
 

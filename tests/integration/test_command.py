@@ -21,7 +21,7 @@ from tests.integration.support import own_state, usable
 pytestmark = pytest.mark.integration
 KINDS = registry.kinds()
 MARK = nobody_elses()
-"""How long those sleep that ought not to be left."""
+"""Argument of sleep(1) that identifies processes which must not be left."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def instance(
 
 
 def left() -> list[str]:
-    """Command lines on this host of what should have ended."""
+    """Command lines of processes on this host that should have ended."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -88,7 +88,7 @@ def serving(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until it is true, while the service goes on."""
+    """Wait until the condition holds, while the service continues."""
     while not condition():  # noqa: ASYNC110 - counts of the service
         await asyncio.sleep(0.01)
 

@@ -73,7 +73,7 @@ class Nginxes:
 
 
 class Remembering(SpreadAudience):
-    """What its viewers saw can be asked for afterwards."""
+    """A cloud that stores the results of its viewers."""
 
     seen: Seen
 

@@ -52,7 +52,7 @@ def host(state: Path) -> Iterator[Host]:
 
 
 def script(folder: Path, text: str) -> tuple[str, ...]:
-    """A command that is that script of the shell, with a shell's name behind it."""
+    """Command that runs a script of the shell."""
     path = folder / "reach"
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(0o755)

@@ -22,7 +22,7 @@ SPEC = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
 
 
 class Cloud:
-    """Instances whose addresses are numbers; it knows which are there."""
+    """A cloud whose instances' addresses are numbers, and which knows the existing ones."""
 
     provider = "here"
 

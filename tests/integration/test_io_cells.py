@@ -63,7 +63,7 @@ def carry_out(
     programs: Mapping[str, tuple[str, dict[str, Parameter]]],
     folder: Path,
 ) -> list[Record]:
-    """Each of them once, by name; nothing is left."""
+    """Run each cell once; return the records by name, and check that nothing is left."""
     usable(environment.kind)
     specs = [
         WorkloadSpec(name=name, program=program, parameters=given, time_limit_s=1200)

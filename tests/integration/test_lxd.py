@@ -76,7 +76,7 @@ def test_lxd_allocates_with_phases_what_answers_those_outside(
 
 
 def aferir(inside: str, socket: Path, *words: str) -> dict[str, Any]:
-    """As a user runs it who is in that network; figures by their names."""
+    """Run aferir as a user in that network; return the figures by name."""
     within = ["nsenter", f"--net={namespace.FOLDER / inside}"]
     done = subprocess.run(
         [*within, sys.executable, "-m", "aferir", "elastic", "measure", *words, "--json"],

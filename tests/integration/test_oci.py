@@ -99,7 +99,7 @@ def container(**keys: object) -> OciSpec:
 
 
 def said_with(engine: Environment, script: str, **keys: object) -> str:
-    """What a shell in a container with these keys prints."""
+    """Output of a shell in a container with these keys."""
     found = ""
     for instance in allocated(engine, container(**keys)):
         found = instance.run(["sh", "-c", script]).stdout

@@ -31,7 +31,7 @@ GOOD = {
 
 
 def until(ready: Callable[[], object]) -> None:
-    """Wait until it is true; a daemon that does not answer yet is no error."""
+    """Wait until the condition holds; a daemon that does not answer yet is no error."""
 
     def answer() -> object:
         with contextlib.suppress(AferirError, OSError):
@@ -79,11 +79,11 @@ NONSENSE = {
     "words": ({"ups.load": "nonsense"}, "neither its power nor its load"),
     "waiting": ({"ups.status": "WAIT"}, "stale"),
 }
-"""What each UPS of that name says, and why it is not believed."""
+"""UPS variables that are not plausible, and the reason with which they are refused."""
 
 
 class Nut:
-    """One upsd, and a driver for each UPS, whose variables are in a file."""
+    """One upsd with a dummy driver for each UPS, whose variables are in a file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -63,7 +63,7 @@ def asked(*specs: HostSpec) -> dict[str, Asked]:
 
 
 def refused(farm: Lab, name: str = "a", **changed: str) -> str:
-    """What is said of a host that is reached with other options of ssh."""
+    """Error of a host that is reached with other options of ssh."""
     options = [word for key, value in changed.items() for word in ("-o", f"{key}={value}")]
     reach = ("ssh", "-F", str(farm.config), "-o", "ControlPath=none", *options, name)
     with pytest.raises(MissingError) as error:
@@ -239,7 +239,7 @@ def test_without_root_what_needs_it_is_refused_by_name(farm: Lab, odd: Odd) -> N
 
 
 def _sleeping(farm: Lab, name: str) -> tuple[Host, list[int]]:
-    """A host with an instance, and all that runs there for it."""
+    """A host with an instance, and the processes that run there for it."""
     host = Host(farm.spec(name))
     environment = RemoteEnvironment(host, "native")
     environment.allocate(SPEC)

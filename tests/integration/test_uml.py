@@ -61,7 +61,7 @@ def instance(base: Image) -> Iterator[Guest]:
 
 
 def marked(mark: str) -> list[int]:
-    """Processes of that entry of the journal."""
+    """Processes with the mark of that journal entry."""
     return undo.processes(lambda _, variables: variables.get(undo.MARK) == mark)
 
 

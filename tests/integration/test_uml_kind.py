@@ -25,7 +25,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 
 
 class TestUml(Contract):
-    """With one guest for all that leaves it as it was."""
+    """The contract on one shared guest, for tests that leave it as it was."""
 
     kind = "uml"
     kills = 5
@@ -44,7 +44,7 @@ class TestUml(Contract):
 
 @pytest.mark.parametrize("size", [3_000, 5_000, 100_000])
 def test_a_command_may_be_long(guest: Instance, size: int) -> None:
-    """Its agent's line takes 4 KiB at once."""
+    """The line to its agent holds 4 KiB."""
     told = {"LONG": "it's" * (size // 4), "a.b": "x"}
     line = 'test $# = 2 && echo ${#LONG} ${#1} "$2"'
     done = guest.run(["sh", "-c", line, "sh", "y" * size, "a b\nc"], environment=told)

@@ -50,7 +50,7 @@ def spec(**changes: object) -> EnvironmentSpec:
 
 
 class TestGuest(EveryKind):
-    """With one guest for all that leaves it as it was: to boot takes long where it is emulated."""
+    """The contract on one shared guest, as booting takes long where guests are emulated."""
 
     kind = "vm"
     kills = 5

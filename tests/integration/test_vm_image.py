@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 _MIB = 2**20
 _BEGIN = 16 * _MIB
-"""Where the partition with the root begins, in bytes."""
+"""First byte of the partition with the root."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,7 @@ def disk_of(folder: Path, root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def image(guests: Environment, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A distribution of another name, without an agent of its own, as qcow2."""
+    """A disk image of another distribution, without our agent, as qcow2."""
     guests.prepare()
     base = userland.find(userland.host_recipe())
     assert base is not None

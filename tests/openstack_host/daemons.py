@@ -38,7 +38,7 @@ def say(words: str) -> None:
 
 
 def run(*command: str, given: str | None = None, user: str = "") -> None:
-    """To its end. Errors: SystemExit with what it said."""
+    """Run a command to its end. Errors: SystemExit with its output."""
     words = ["runuser", "-u", user, "--", *command] if user else [*command]
     done = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -47,14 +47,14 @@ def run(*command: str, given: str | None = None, user: str = "") -> None:
 
 
 def start(name: str, *command: str, user: str = "") -> None:
-    """In the background, with a log of its own."""
+    """Start a daemon in the background, with a log of its own."""
     words = ["runuser", "-u", user, "--", *command] if user else [*command]
     with (LOGS / f"{name}.log").open("ab") as log:
         subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
 def await_port(port: int, limit_s: float = 180.0) -> None:
-    """Until somebody listens there. Errors: SystemExit."""
+    """Wait until a server listens there. Errors: SystemExit."""
     deadline = time.monotonic() + limit_s
     while True:
         try:

@@ -12,7 +12,7 @@ HOST = "controller"
 PASSWORD = "of-a-test-that-is-gone-soon"  # noqa: S105 - of a cloud that listens on a private network
 NETWORK = "10.79.0"
 PROVIDER_PORT = "prov0"
-"""What the instances' bridge gets; its other end is ours."""
+"""Name of the interface on the instances' bridge; its other end is ours."""
 AUTH_URL = "http://127.0.0.1:5000/v3"
 _BUS = f"transport_url = rabbit://openstack:{PASSWORD}@127.0.0.1:5672/"
 
@@ -197,7 +197,7 @@ FILES: Mapping[str, str] = {
     "/etc/rabbitmq/rabbitmq-env.conf": f"NODENAME=rabbit@{HOST}\n",
     "/etc/libvirt/qemu.conf": _QEMU,
 }
-"""By path in the tree."""
+"""Configuration files, by path in the tree."""
 
 VARIABLES: Mapping[str, str] = {
     "OS_AUTH_URL": AUTH_URL,
@@ -209,4 +209,4 @@ VARIABLES: Mapping[str, str] = {
     "OS_REGION_NAME": "RegionOne",
     "OS_IDENTITY_API_VERSION": "3",
 }
-"""What a client needs."""
+"""Environment variables that a client needs."""

@@ -127,6 +127,12 @@ def test_what_tests_need_comes_with_dev(machine: Machine) -> None:
     assert {"g++", "user-mode-linux", "nginx-light", "nbdkit-plugin-python"} <= {
         *machine.installed()
     }
+    assert "jq" not in machine.installed()
+
+
+def test_what_pages_use_comes_with_docs(machine: Machine) -> None:
+    machine.run("debian 12", "docs")
+    assert {"g++", "libopenmpi-dev", "nginx-light", "jq", "redis-server"} <= {*machine.installed()}
 
 
 def test_what_kernels_are_compiled_with_comes_first_and_the_rest_apart(machine: Machine) -> None:

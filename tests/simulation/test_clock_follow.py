@@ -53,7 +53,7 @@ def test_the_hardest_wander_that_is_allowed_stays_inside_too(keep: Filter) -> No
 
 
 def test_a_bound_that_does_not_grow_is_found_out() -> None:
-    """What the tests above would see if the bound forgot how time goes by."""
+    """The tests above would fail with a bound that forgets how time goes by."""
     following = Following(rates=INJECTED * 10, network=ASYMMETRIC, checks=1000)
     followed = follow(following, np.random.default_rng(1))
     assert np.mean(np.abs(followed.error_s) <= followed.second.bound_s) < 0.5

@@ -75,7 +75,7 @@ def test_without_asymmetry_jitter_alone_is_left() -> None:
 
 
 def test_a_clock_without_a_rate_is_what_drifts() -> None:
-    """What the published clock leaves out: 10 ppm are 864 ms a day."""
+    """Without a rate the published clock errs by 10 ppm: 864 ms a day."""
     found = run(nodes=3000)
     assert found.at("held-unrated").max_s == pytest.approx(0.864, rel=0.05)
     assert found.at("held").max_s < 0.05
@@ -109,7 +109,7 @@ def test_errors_grow_with_the_depth_of_a_tree() -> None:
     ],
 )
 def test_jitter_alone_does_not_break_a_rate(network: Network, keep: str) -> None:
-    """Without wander nothing hides what the two looks got wrong."""
+    """Without wander nothing hides the errors of the two looks."""
     oscillators = Oscillators(wander=0.0)
     found = run(
         nodes=20_000, topology="one-level", network=network, keep=keep, oscillators=oscillators

@@ -10,7 +10,7 @@ from aferir.elastic.contention import Contention, Underway
 
 
 def ready(shared: Contention, requests: list[tuple[float, float]]) -> dict[int, float]:
-    """When each request (its time, its seconds alone) is ready, by its number."""
+    """Times at which requests (time, seconds alone) are ready, by their number."""
     underway, found = Underway(shared), {}
     coming = list(enumerate(requests))
     while coming or underway.due() < math.inf:

@@ -30,7 +30,7 @@ PHASES = {
 
 @dataclass(frozen=True)
 class MadeUp:
-    """What to make up; `records()` gives the same ones every time."""
+    """Parameters of synthetic records; `records()` returns the same ones every time."""
 
     environments: tuple[str, ...] = ("native", "container", "vm")
     workloads: tuple[str, ...] = ("ep", "cg", "is")

@@ -11,7 +11,7 @@ struct cores {
     uint32_t count;
 };
 
-/* Ask before any thread is pinned: afterwards there is one. */
+/* Call it before any thread is pinned: a pinned thread may use a single core. */
 static inline struct cores cores_usable(void) {
     struct cores cores;
     CPU_ZERO(&cores.allowed);
@@ -20,7 +20,7 @@ static inline struct cores cores_usable(void) {
     return cores;
 }
 
-/* Moves the calling thread to the usable core of that place, counted round and round. */
+/* Moves the calling thread to usable core number `place`, modulo their number. */
 static inline int cores_move_to(const struct cores* cores, uint32_t place) {
     uint32_t left = cores->count > 0 ? place % cores->count : 0;
     cpu_set_t set;

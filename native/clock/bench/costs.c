@@ -7,7 +7,7 @@
 
 enum { READS_PER_ROUND = 1000 };
 
-/* The sum keeps the compiler from dropping the reads. */
+/* The sum prevents the compiler from removing the reads. */
 static volatile uint64_t sink;
 
 #define TIMED(name, expression)                                              \

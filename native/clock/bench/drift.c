@@ -1,4 +1,5 @@
-/* Does a clock stay inside its own bound? Injected rates, over symmetric and asymmetric paths. */
+/* Tests whether a clock stays inside its own bound, at injected rates, over symmetric and
+   asymmetric paths. */
 #define _GNU_SOURCE
 #include "drift.h"
 
@@ -11,7 +12,7 @@
 static const uint8_t KEY[] = "aferir-clock-bench: a key for this run alone";
 static const double RATES_PPM[] = {0, 5, -5, 30, -30, 100, -100};
 enum { RATES = sizeof(RATES_PPM) / sizeof(*RATES_PPM), PATHS = 2, CLOCKS = RATES * PATHS };
-/* The uneven path's jitter never comes below the spread that ends a look. */
+/* The asymmetric path's jitter never falls below the spread that ends a look. */
 enum { LOOK_NS = 300000000 };
 
 struct subject {
@@ -19,7 +20,7 @@ struct subject {
     struct rgap* clock;
     uint64_t checks;
     uint64_t outside;
-    double worst_part; /* of the bound that was used up */
+    double worst_part; /* largest share of the bound that an error reached */
     double worst_error_ns;
     uint64_t last_bound_ns;
 };
@@ -36,14 +37,15 @@ static struct rgap_config config_for(struct subject* subject, uint16_t port) {
     return config;
 }
 
-/* The server serves the process clock itself, so the truth is there to be read. */
+/* Compares the clock with the process clock, which the server serves: the true time. */
 static void check(struct rvec* rvec, struct subject* subject) {
     uint64_t time, bound;
     uint64_t before = rvec_process_now(rvec);
     rgap_now(subject->clock, &time, &bound);
     uint64_t after = rvec_process_now(rvec);
     int64_t ahead = (int64_t)(time - after), behind = (int64_t)(before - time);
-    int64_t error = ahead > behind ? ahead : behind; /* at least this much, whichever side */
+    /* lower bound of the error, in either direction */
+    int64_t error = ahead > behind ? ahead : behind;
     double part = (double)error / (double)bound;
     subject->checks += 1;
     subject->outside += error > (int64_t)bound;
@@ -76,7 +78,7 @@ static void observe(struct rvec* rvec, struct subject* subjects, const struct be
         for (int s = 0; s < CLOCKS; ++s) {
             check(rvec, &subjects[s]);
         }
-        /* By the moment, not by the length: a nap of a millisecond may take four. */
+        /* Sleeps until a time, not for a duration: a sleep of a millisecond may take four. */
         uint64_t next = (uint64_t)start.tv_nsec + i * o->seconds * 1000000000U / CHECKS;
         struct timespec until = {start.tv_sec + (time_t)(next / 1000000000U),
                                  (long)(next % 1000000000U)};

@@ -12,7 +12,7 @@ struct drifting_clock {
     uint64_t offset_ns;
 };
 
-/* What it shows at that moment of the rvec. */
+/* Reading of the drifting clock at a reading of the rvec. */
 static inline uint64_t drifting_at(const struct drifting_clock* clock, uint64_t now) {
     return now + clock->offset_ns + (uint64_t)(int64_t)floor((double)now * clock->rate_ppm * 1e-6);
 }

@@ -16,7 +16,7 @@ struct reader {
     uint64_t migrations;
 };
 
-/* Reads on, and is moved to another core every so often. */
+/* Reads in a loop and moves to another core at intervals. */
 static void* read_and_migrate(void* argument) {
     struct reader* reader = argument;
     struct rvec_clock clock;

@@ -1,4 +1,4 @@
-/* Does a reading go back while another thread refines the rate? */
+/* Tests whether a reading decreases while another thread refines the rate. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include "bench.h"
 
 enum { READERS = 2, READS_PER_COMPARISON = 1000 };
-/* A clock of so short a calibration is off by most, so its refinements move the rate furthest. */
+/* After so short a calibration a clock's rate is inaccurate, so that refinements change it most. */
 enum { CALIBRATION_NS = 1000000 };
-/* Readings after which a new clock begins: refinements move the rate less and less. */
+/* Readings after which a new clock begins, since refinements change the rate less and less. */
 enum { READS_PER_CLOCK = 10000000 };
 
 struct track {
@@ -29,8 +29,8 @@ struct reading_thread {
     uint64_t furthest_ns;
 };
 
-/* Counts readings not above the reader's own last one, nor above what the other had published
- * before. */
+/* Counts readings that are not above the reader's previous one, or not above what the other
+ * reader had published before. */
 static void* read_on(void* argument) {
     struct reading_thread* me = argument;
     struct refined* refined = me->refined;
@@ -57,9 +57,9 @@ static void* read_on(void* argument) {
 
 struct counts {
     uint64_t violations;
-    uint64_t furthest_ns; /* back */
+    uint64_t furthest_ns; /* largest step back */
     uint64_t rate_changes;
-    uint64_t jumps; /* as the clock judged, not the machine made them */
+    uint64_t jumps; /* as judged by the clock; the machine made none */
     uint64_t doubt_ns;
 };
 

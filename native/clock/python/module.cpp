@@ -1,5 +1,5 @@
-// aferir.clock._native: librvec and librgap as Python sees them. Typed in _native.pyi; the public
-// faces are aferir.clock.rvec and aferir.clock.rgap.
+// aferir.clock._native: binding of librvec and librgap to Python. Types are in _native.pyi; the
+// public modules are aferir.clock.rvec and aferir.clock.rgap.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -156,7 +156,7 @@ class global_clock {
     rgap* handle() const { return clock_.get(); }
 
   private:
-    // Its background thread is waited for, and needs nothing of Python.
+    // Waits for its background thread, which does not need the interpreter.
     struct destroy {
         void operator()(rgap* clock) const { rgap_destroy(clock); }
     };
@@ -190,7 +190,7 @@ nb::dict clock_facts(const global_clock& clock) {
     return out;
 }
 
-// The process's timeline, moved to begin at another time.
+// The process's timeline, shifted to start at another time.
 struct shifted_timeline {
     std::uint64_t shift_ns;
 
@@ -202,7 +202,7 @@ struct shifted_timeline {
     }
 };
 
-// What to add to the process's timeline for Unix time, by the system's clock as it is now.
+// Shift of the process's timeline to Unix time, by the current system clock.
 std::uint64_t unix_shift_ns() {
     std::uint64_t shift = 0, narrowest = UINT64_MAX;
     for (int i = 0; i < 16; ++i) {
@@ -242,7 +242,7 @@ class server {
         server_.reset(started);
     }
 
-    // Taken away before the interpreter is left to others, who may ask for facts meanwhile.
+    // Removed before the interpreter is released to other threads, which may call `info` meanwhile.
     void stop() {
         auto stopped = std::move(server_);
         const nb::gil_scoped_release waiting;

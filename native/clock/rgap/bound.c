@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* While an old reading is given up, time runs faster or slower by one part in this: it stays
- * strictly increasing, for readings are more than two nanoseconds apart. */
+/* While an old reading is being corrected, time runs faster or slower by one part in this
+ * number. It still increases strictly, as readings are more than two nanoseconds apart. */
 enum { SLEW_DIVISOR = 16 };
 
-/* Looks one after the other over the same path err alike, by a small part of the way: a smaller
- * difference is not taken for a rate, so that two equal clocks are left equal. */
+/* Consecutive looks over one path have similar errors, a small part of the round trip. A smaller
+ * difference is not taken for a rate, so that two equal clocks remain equal. */
 static const double SAME_WITHIN = 0.125;
 
 static uint64_t half_width(const struct estimate* e) {
@@ -46,11 +46,13 @@ struct model rgap_model_second(const struct look* first, const struct look* seco
     if (fabs(rate) < noise) {
         rate = 0;
     }
-    /* The local clock's own changes of rate since the first look blur the comparison. */
+    /* Changes of the local clock's own rate since the first look make the comparison less
+       certain. */
     double blur = second->doubt.ppb - first->doubt.ppb;
     double doubt = fmax(fabs(highest - rate), fabs(rate - lowest)) + blur;
     if (doubt + fabs(rate) >= limits->rate_limit_ppb) {
-        /* Too short a time for so long a way: no better than what is known anyway. */
+        /* The time between the looks is too short for so long a path: the result is no better
+           than the limit. */
         if (doubt >= limits->rate_limit_ppb) {
             return model;
         }

@@ -1,4 +1,4 @@
-/* From looks to a time with a bound: pure arithmetic.
+/* Computes global time and its bound from looks: pure arithmetic.
  *
  *     global = local + offset + rate * (local - reference) + what is left of an old reading
  *     bound  = half-width of the offset's interval + the server's own bound
@@ -10,7 +10,7 @@
 #include "aferir/rgap.h"
 #include "filter.h"
 
-/* One look at the server, with what it said of itself. */
+/* Result of one look at the server, with the server's own statements. */
 struct look {
     struct estimate estimate;
     uint64_t server_bound_ns;
@@ -42,17 +42,18 @@ struct model {
 };
 
 struct model rgap_model_first(const struct look* look, const struct oscillators* limits);
-/* Two looks at one server. Falls back to the second alone where the server has been set anew
- * between them. */
+/* Model from two looks at one server; from the second alone if the server was set anew in
+ * between. */
 struct model rgap_model_second(const struct look* first, const struct look* second,
                                const struct oscillators* limits);
-/* Goes over from the old time to the new from `local_ns` on, without going back or leaping. */
+/* Changes from the old time to the new one from `local_ns` on, without a step back or a jump. */
 void rgap_model_take_over(struct model* model, const struct model* old, uint64_t local_ns);
 
 void rgap_model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
                      uint64_t* time_ns, uint64_t* bound_ns);
 
-/* How fast the bound may grow at `local_ns`: for those who take their time from here. */
+/* Rate in ppb at which the bound may grow at `local_ns`, for nodes that synchronise with this
+   one. */
 double rgap_model_rate_doubt_ppb(const struct model* model, uint64_t local_ns);
 
 #endif

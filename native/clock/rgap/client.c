@@ -11,11 +11,11 @@
 
 enum { RANDOM_STORE = 32 };
 
-/* Waiting actively saves the time of a wake-up, and where the program takes its own stamps it
- * keeps the wake-up out of them; but not for ever. */
+/* Active waiting saves the time of a wake-up and keeps it out of stamps that the program takes
+ * itself; its duration is limited. */
 enum { SPIN_NS = 100000, SAME_CORE_SPIN_NS = 40000, SAME_CORE_TRIES = 6, POLLS_PER_YIELD = 64 };
 
-/* Nothing is known of the path at first; then a lost datagram may cost a few round trips. */
+/* The path is unknown at first; later, a lost datagram may cost a few round trips. */
 static const uint64_t FIRST_TIMEOUT_NS = 100000000;
 static const uint64_t LEAST_TIMEOUT_NS = 2000000;
 
@@ -30,14 +30,14 @@ struct client {
     uint32_t same_core; /* exchanges with a server on this core */
 };
 
-/* The deadline is kept by the kernel's clock: the local one may be a test's. */
+/* The deadline is by the kernel's clock, as the local one may be a simulated one. */
 static uint64_t monotonic_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-/* From a store, for a system call would take as long as half an exchange. */
+/* Takes it from a store: a system call would take as long as half an exchange. */
 static int random_number(struct client* client, uint64_t* out) {
     if (client->random_left == 0) {
         if (getrandom(client->random, sizeof(client->random), 0) !=
@@ -66,8 +66,9 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
     }
 }
 
-/* On the server's own core spinning only keeps it from answering. Ask it to step aside, a few
- * times: with a network card between the two, the core is that of its interrupts. */
+/* On the server's own core, spinning keeps it from answering. It is asked to move to another
+ * one, a few times only: with a network card between the two, the core is that of the card's
+ * interrupts. */
 static uint64_t spin_time(struct client* client) {
     client->exchange.same_core = 0;
     if (rgap_transport_may_spin(&client->transport)) {
@@ -78,13 +79,13 @@ static uint64_t spin_time(struct client* client) {
     return client->same_core <= SAME_CORE_TRIES ? SAME_CORE_SPIN_NS : 0;
 }
 
-/* Waits for the answer to the request under way. */
+/* Waits for the answer to the current request. */
 static enum exchange_event await_answer(struct client* client, uint64_t asked) {
     uint64_t until = asked + timeout_ns(client);
     until = until < client->deadline ? until : client->deadline;
     uint64_t spin = spin_time(client);
     for (uint32_t polls = 1;; ++polls) {
-        uint8_t data[WIRE_SIZE + 1]; /* one more, to see what is too long */
+        uint8_t data[WIRE_SIZE + 1]; /* one more, to detect what is too long */
         struct stamp arrival;
         int length = rgap_transport_receive(&client->transport, data, sizeof(data), NULL, &arrival);
         if (length >= 0) {
@@ -134,12 +135,12 @@ static int converse(struct client* client) {
                 break;
         }
     }
-    /* What there is by the deadline is used: the interval says how good it is. */
+    /* What has arrived by the deadline is used: the width of the interval shows its quality. */
     return client->exchange.filter.kept > 0 ? RGAP_OK : RGAP_ERROR_NO_ANSWER;
 }
 
-/* A thread that sleeps is woken where the server's thread is, which then steps aside, and so on:
- * so keep still for the look. 0 where that is not to be had. */
+/* Pins this thread during the look: a sleeping thread is woken on the core of the server's
+ * thread, which then moves away, and so on. Returns 0 if that is not permitted. */
 static int keep_still(cpu_set_t* before) {
     int core = sched_getcpu();
     if (core < 0 || core >= CPU_SETSIZE ||

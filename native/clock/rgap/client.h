@@ -22,7 +22,7 @@ struct look_order {
     uint64_t deadline_ns;
 };
 
-/* An rgap_status; `report` is filled in any case. */
+/* Performs one look. Returns an rgap_status; `report` is filled in any case. */
 int rgap_client_look(const struct look_order* order, struct look* out, struct look_report* report);
 
 #endif

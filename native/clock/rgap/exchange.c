@@ -27,8 +27,8 @@ void rgap_exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t ou
 
 void rgap_exchange_sent(struct exchange* exchange, const struct stamp* t1) { exchange->t1 = *t1; }
 
-/* The server may have had no place for the session, or have been restarted and not know its
- * cookie: after some silence begin another one. */
+/* The server may have had no place for the session, or been restarted since the cookie: after so
+ * many losses a new session is started. */
 enum { LOSSES_TO_BEGIN_ANEW = 3 };
 
 void rgap_exchange_lost(struct exchange* exchange) {

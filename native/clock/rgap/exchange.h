@@ -10,8 +10,8 @@
 #include "bound.h"
 #include "wire.h"
 
-/* What a stamp may be off by towards too short a way. A server cannot say so of each of its own, so
- * all ends keep to it. */
+/* Largest error of a time stamp that makes a way seem shorter than it is. A server cannot state
+ * the error of each of its stamps, so all ends must keep to this limit. */
 enum { EXCHANGE_STAMP_ERROR_NS = 120 };
 
 struct exchange_counts {
@@ -28,7 +28,7 @@ struct stamp {
     uint32_t by_kernel;
 };
 
-/* The client's three stamps of one exchange, waiting for the fourth. */
+/* The client's three stamps of one exchange, until the fourth one arrives. */
 struct open_exchange {
     uint32_t sequence; /* 0: none */
     struct stamp t1;
@@ -42,13 +42,13 @@ struct exchange {
     uint64_t session;
     uint64_t cookie;
     uint64_t nonce;
-    uint32_t sequence; /* of the request that is under way */
-    int welcome;       /* the server has given us a cookie */
+    uint32_t sequence; /* of the current request */
+    int welcome;       /* whether the server has sent a cookie */
     int waiting;
-    int same_core; /* to be told to the server */
+    int same_core; /* to be reported to the server */
     struct stamp t1;
     struct open_exchange last;
-    struct message server; /* what the latest reply said of the server */
+    struct message server; /* the latest reply */
     uint32_t losses_in_a_row;
     uint32_t kernel_stamped;
     struct exchange_counts counts;
@@ -58,20 +58,20 @@ enum exchange_event {
     EXCHANGE_IGNORED,  /* dropped and counted; go on waiting */
     EXCHANGE_ANSWERED, /* send the next request */
     EXCHANGE_FINISHED,
-    EXCHANGE_OTHER_TIMELINE /* the server's time has become another one during the look */
+    EXCHANGE_OTHER_TIMELINE /* the server's time was set anew during the look */
 };
 
-/* `session` has to be random. */
+/* `session` must be random. */
 void rgap_exchange_start(struct exchange* exchange, const struct hmac_key* key,
                          const struct filter_rule* rule, uint64_t session);
-/* Writes the next request; `nonce` has to be random. */
+/* Writes the next request; `nonce` must be random. */
 void rgap_exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]);
 void rgap_exchange_sent(struct exchange* exchange, const struct stamp* t1);
 enum exchange_event rgap_exchange_receive(struct exchange* exchange, const uint8_t* data,
                                           size_t length, const struct stamp* t4);
-/* The answer did not come in time. */
+/* Records that no answer came in time. */
 void rgap_exchange_lost(struct exchange* exchange);
-/* 0 where too little was answered to say anything. */
+/* Returns 0 if too few exchanges were answered for a result. */
 int rgap_exchange_finish(const struct exchange* exchange, struct look* out);
 
 #endif

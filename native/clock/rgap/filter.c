@@ -72,8 +72,8 @@ static int64_t tenth_percentile(int64_t* ways, uint32_t count) {
     return ways[count / 10];
 }
 
-/* Two clocks that run at different rates are not equally far apart at all exchanges, so a sample
- * proves less about the middle of the look the farther it is from it. */
+/* If two clocks run at different rates, their offset differs between exchanges: the farther a
+ * sample is from the middle of the look, the less it proves about it. */
 static int64_t drift_allowance(const struct filter* filter, const struct sample* s,
                                uint64_t middle) {
     double before = fabs((double)(int64_t)(middle - s->t1));

@@ -1,11 +1,11 @@
-/* Which of many exchanges to believe.
+/* Selects the offset that many exchanges prove best.
  *
- * Each way's delay is its stamps' difference, off by the unknown offset. No way is shorter than
- * its shortest, so the offset lies between minus the shortest way back and the shortest way
- * there: that interval is certain. Taking each way's minimum by itself is never worse than the
- * pair of the smallest round trip (Dutra 2015, equation 6.2), and on a veth pair halved the
- * error. The estimate inside is taken from each way's 10th percentile, because a minimum is the
- * one sample that noise of the stamps themselves has made short. */
+ * Each way's delay is its stamps' difference, off by the unknown offset. No delay is below the
+ * smallest one of its direction, so the offset lies between minus the shortest way back and the
+ * shortest way there: that interval is certain. Taking each way's minimum by itself is never
+ * worse than the pair of the smallest round trip (Dutra 2015, equation 6.2), and on a veth pair
+ * halved the error. The estimate inside is taken from each way's 10th percentile, because a
+ * minimum is the one sample that noise of the stamps themselves has made short. */
 #ifndef AFERIR_CLOCK_FILTER_H
 #define AFERIR_CLOCK_FILTER_H
 
@@ -32,7 +32,7 @@ struct filter {
     struct filter_rule rule;
     uint32_t seen;
     uint32_t kept;
-    struct sample sample[FILTER_KEPT]; /* the latest, round and round */
+    struct sample sample[FILTER_KEPT]; /* the latest ones, as a ring buffer */
     int64_t smallest[FILTER_SMALLEST]; /* round trips in rising order */
     uint32_t smallest_count;
 };
@@ -47,9 +47,10 @@ struct estimate {
 };
 
 void rgap_filter_start(struct filter* filter, const struct filter_rule* rule);
-/* 1 when the stop rule of Dutra 2015 (section 7.3) holds, or the bound on messages is reached. */
+/* Adds a sample. Returns 1 when the stop rule of Dutra 2015 (section 7.3) holds or the limit of
+   messages is reached. */
 int rgap_filter_add(struct filter* filter, const struct sample* sample);
-/* 0 without any sample. */
+/* Returns 0 if there is no sample. */
 int rgap_filter_finish(const struct filter* filter, struct estimate* out);
 
 #endif

@@ -13,7 +13,7 @@ void rgap_hmac_prepare(struct hmac_key* key, const void* secret, size_t length);
 void rgap_hmac(const struct hmac_key* key, const void* data, size_t length,
                uint8_t digest[SHA256_DIGEST]);
 
-/* In a time that does not depend on where the two differ. */
+/* Compares in constant time, whatever the position of the first difference. */
 int rgap_hmac_equal(const uint8_t* a, const uint8_t* b, size_t length);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* A cookie is good for the second it was made in and the next; a place may be taken over when its
- * session's cookie no longer opens a new one. */
+/* A cookie is valid in the second in which it was made and in the next one. A place may be
+ * reused when its session's cookie no longer opens a new session. */
 static const uint64_t COOKIE_NS = 1000000000;
 static const uint64_t IDLE_NS = 3000000000;
 
@@ -52,7 +52,7 @@ static struct session* find_place(struct responder* responder, const struct mess
     return free_place;
 }
 
-/* Marks the sequence as seen; 0 if it has been already, or is too old to know. */
+/* Marks the sequence as seen; returns 0 if it was seen before, or is too old to tell. */
 static int first_sight(struct session* session, uint32_t sequence) {
     if (sequence > session->highest) {
         uint32_t ahead = sequence - session->highest;

@@ -35,7 +35,7 @@ struct responder_counts {
     uint64_t busy;
 };
 
-/* What the server knows of its own time at a request. */
+/* The server's own time at a request. */
 struct server_time {
     uint64_t t2;
     uint64_t bound_ns;
@@ -49,20 +49,21 @@ struct responder {
     struct hmac_key key;
     struct hmac_key secret;
     struct responder_counts counts;
-    struct session* answered; /* whose reply is being sent */
+    struct session* answered; /* session whose reply is being sent */
     uint32_t answered_sequence;
     int same_core; /* the client says that it runs on this very core */
     struct session sessions[RESPONDER_BUCKETS][RESPONDER_WAYS];
 };
 
-/* `secret` has to be random and is told nobody. */
+/* `secret` must be random, and must not leave the server. */
 void rgap_responder_start(struct responder* responder, const void* key, size_t key_length,
                           const uint8_t secret[SHA256_DIGEST]);
-/* The length of the reply: WIRE_SIZE, or 0 for none. `local_ns` only has to move steadily. */
+/* Handles a datagram. Returns the length of the reply: WIRE_SIZE, or 0 for none. `local_ns` must
+   only increase steadily. */
 size_t rgap_responder_handle(struct responder* responder, const uint8_t* data, size_t length,
                              const struct peer* peer, uint64_t local_ns,
                              const struct server_time* time, uint8_t out[WIRE_SIZE]);
-/* The reply left at `t3`. */
+/* Records that the reply left at `t3`. */
 void rgap_responder_sent(struct responder* responder, uint64_t t3);
 
 #endif

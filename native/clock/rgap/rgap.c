@@ -9,7 +9,8 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 
-/* Attempts of the background thread, a second look apart, before it leaves the clock as it is. */
+/* Attempts of the background thread, a second look apart, after which it does not change the
+   clock any more. */
 enum { BACKGROUND_TRIES = 5 };
 
 void rgap_config_init(struct rgap_config* config) {
@@ -22,8 +23,8 @@ void rgap_config_init(struct rgap_config* config) {
     config->max_exchanges = 10000;
     config->deadline_ns = 2 * SECOND_NS;
     config->second_look_ns = SECOND_NS;
-    /* IEEE 802.3 lets a network's clocks be 100 ppm off, and a machine's are no worse; the rest
-     * is for a counter that was calibrated in a hurry. */
+    /* IEEE 802.3 permits an error of 100 ppm for a network's clocks, and a machine's are no
+     * worse; the rest is for a counter with a short calibration. */
     config->rate_limit_ppm = 250;
     config->wander_ppm = 0.25;
 }
@@ -35,7 +36,7 @@ static int is_sensible(const struct rgap_config* c) {
            c->rate_limit_ppm > 0 && c->rate_limit_ppm < 1e5 && c->wander_ppm >= 0;
 }
 
-/* Sends readers to the other copy, then writes this one. */
+/* Directs readers to the other copy, then writes this one. */
 static void write_copy(struct rgap* clock, uint32_t sequence, const uint64_t* words) {
     atomic_store_explicit(&clock->sequence, sequence, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
@@ -55,7 +56,7 @@ static void publish(struct rgap* clock, const struct published* now) {
 struct published rgap_published(struct rgap* clock) {
     uint64_t words[PUBLISHED_WORDS];
     uint32_t before;
-    do { /* again only where a whole copy was written meanwhile */
+    do { /* repeats only if a whole copy was written meanwhile */
         before = atomic_load_explicit(&clock->sequence, memory_order_acquire);
         for (int i = 0; i < PUBLISHED_WORDS; ++i) {
             words[i] = atomic_load_explicit(&clock->words[before % 2][i], memory_order_relaxed);
@@ -109,7 +110,7 @@ static void use_look(struct rgap* clock, const struct look* look,
         struct model old = rgap_published(clock).model;
         model = rgap_model_second(&clock->first, look, &clock->limits);
         if (model.looks == 1) {
-            clock->first = *look; /* the two cannot be compared: begin anew */
+            clock->first = *look; /* the two cannot be compared: starts again */
         }
         rgap_model_take_over(&model, &old, clock->source.now_ns(clock->source.context));
     }
@@ -156,7 +157,7 @@ int rgap_poll(struct rgap* clock) {
     return rgap_look(clock);
 }
 
-/* 0 when the clock is to be destroyed before the time is over. */
+/* Returns 0 if the clock is being destroyed before the time is over. */
 static int wait_ns(struct rgap* clock, uint64_t wait) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -194,7 +195,8 @@ static void prepare_wake(struct rgap* clock) {
     pthread_condattr_destroy(&steady);
 }
 
-/* The thread has stayed in the parent, with a look that it may have had under way. */
+/* In the child of a fork the background thread does not exist, and a look that it had begun is
+   void. */
 static void go_on_in_child(struct fork_member* member) {
     struct rgap* clock = (struct rgap*)((char*)member - offsetof(struct rgap, forks));
     clock->has_thread = 0;

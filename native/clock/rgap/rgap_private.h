@@ -9,11 +9,11 @@
 #include "client.h"
 #include "forks.h"
 
-/* What readers and servers see of a clock, all of one moment. Fields are eight bytes wide: a reader
- * copies them one by one. */
+/* State of a clock that readers and servers see, all of one moment. Fields are eight bytes wide:
+ * a reader copies them one by one. */
 struct published {
     struct model model;
-    uint64_t level;    /* of this clock: 1 under the reference node */
+    uint64_t level;    /* of this clock: 1 directly below the reference node */
     uint64_t timeline; /* identity of the reference's time */
     uint64_t revision; /* changes with the model */
 };
@@ -21,8 +21,8 @@ struct published {
 enum { PUBLISHED_WORDS = sizeof(struct published) / 8 };
 
 struct rgap {
-    /* A latch: two copies of which one is whole at any time, so that a reader never waits for who
-     * writes, whatever the priorities of the two (Linux, seqcount_latch_t). */
+    /* A latch: two copies, one of which is complete at any time, so that a reader never waits
+     * for the writer, whatever their priorities (Linux, seqcount_latch_t). */
     _Atomic uint32_t sequence; /* odd: the second copy is the one to read */
     _Atomic uint64_t words[2][PUBLISHED_WORDS];
     struct rgap_source source;
@@ -32,12 +32,12 @@ struct rgap {
     struct oscillators limits;
     uint64_t second_look_ns;
 
-    pthread_mutex_t looking; /* one look at a time; taken before `lock`, held for a whole look */
+    pthread_mutex_t looking; /* serialises looks; acquired before `lock`, held for a whole look */
     struct fork_member forks;
-    pthread_mutex_t lock; /* for what follows and for publishing */
+    pthread_mutex_t lock; /* protects the fields below, and publishing */
     struct look first;
     struct look second;
-    uint32_t looks; /* taken, of which first and second are the ones in use */
+    uint32_t looks; /* number so far; `first` and `second` are the ones in use */
     struct rgap_facts facts;
 
     pthread_t thread;
@@ -47,7 +47,7 @@ struct rgap {
 };
 
 struct published rgap_published(struct rgap* clock);
-/* What the local clock admits to by now. */
+/* Errors that the local clock reports of itself so far. */
 struct rgap_doubt rgap_doubt_of(const struct rgap* clock);
 
 #endif

@@ -46,7 +46,7 @@ static uint64_t local_now(const struct rgap_server* server) {
     return server->transport.source.now_ns(server->transport.source.context);
 }
 
-/* From a local stamp to the time that is served. */
+/* Converts a local stamp to the served time. */
 static struct server_time serve_time(struct rgap_server* server, uint64_t local_ns) {
     struct server_time time = {local_ns, 0, server->timeline, 0, 0, 0};
     if (server->upstream != NULL) {
@@ -62,7 +62,7 @@ static struct server_time serve_time(struct rgap_server* server, uint64_t local_
     return time;
 }
 
-/* IPv6 scope and flow are no part of who a client is; its address and port are. */
+/* A client is identified by address and port only, without IPv6 scope and flow. */
 static struct peer peer_of(const struct transport_address* address) {
     struct peer peer;
     memset(&peer, 0, sizeof(peer));
@@ -80,7 +80,7 @@ static struct peer peer_of(const struct transport_address* address) {
     return peer;
 }
 
-/* Answers one datagram if there is one. */
+/* Answers one datagram if one has arrived. */
 static int serve_one(struct rgap_server* server) {
     uint8_t request[WIRE_SIZE + 1], reply[WIRE_SIZE];
     struct transport_address from;
@@ -111,7 +111,8 @@ static void pin(const struct rgap_server* server) {
     }
 }
 
-/* Of the kernel's struct sched_attr what this needs; the C library has no call for it. */
+/* The fields of the kernel's struct sched_attr that are needed here; the C library has no call
+   for it. */
 struct scheduling {
     uint32_t size;
     uint32_t policy;
@@ -123,9 +124,9 @@ struct scheduling {
     uint64_t period;
 };
 
-/* Short turns that come soon: on a busy core a wake-up would else wait for the slice of whoever is
- * running to end, 3 ms. Linux 6.12 and later take sched_runtime for the slice of an ordinary
- * thread; earlier ones ignore it (Documentation/scheduler/sched-eevdf.rst). */
+/* Requests short time slices: on a busy core a wake-up would otherwise wait until the running
+ * thread's slice ends, 3 ms. From Linux 6.12 on, sched_runtime is the slice of an ordinary
+ * thread; earlier kernels ignore it (Documentation/scheduler/sched-eevdf.rst). */
 static void ask_for_short_slices(void) {
     struct scheduling own = {0};
     if (syscall(SYS_sched_getattr, 0, &own, sizeof(own), 0) == 0 && own.policy == SCHED_OTHER) {
@@ -135,8 +136,8 @@ static void ask_for_short_slices(void) {
     }
 }
 
-/* Off the core that the client sends from: two ends that take turns on one core need three times
- * as long. Only this thread is moved, and not where the caller has chosen a core. */
+/* Moves this thread off the core that the client sends from: two ends that alternate on one core
+ * need three times as long. Not if the caller has chosen a core. */
 static int step_aside(const struct rgap_server* server) {
     cpu_set_t others = server->allowed;
     int core = sched_getcpu();
@@ -148,7 +149,7 @@ static int step_aside(const struct rgap_server* server) {
            pthread_setaffinity_np(pthread_self(), sizeof(others), &others) == 0;
 }
 
-/* After a datagram the next is awaited actively: a wake-up takes longer than a round trip. */
+/* Waits actively after a datagram: a wake-up takes longer than a round trip. */
 static void spin(struct rgap_server* server) {
     uint64_t last = local_now(server);
     int worthwhile = server->spin_ns > 0;

@@ -11,16 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* It uses struct timespec without declaring it. */
+/* This header uses struct timespec without declaring it. */
 #include <linux/errqueue.h>
 
-/* A wider bracket around CLOCK_REALTIME was interrupted: look again. */
+/* A wider bracket around CLOCK_REALTIME was interrupted and is repeated. */
 enum { WIDE_BRACKET_NS = 150, BRACKET_TRIES = 3 };
 
 /* CLOCK_REALTIME is slewed by at most one part in so many: 500 ppm (adjtimex(2)). */
 enum { SLEW_PARTS = 2000 };
 
-/* Departure stamps come back while send() runs, or not soon enough to be waited for. */
+/* Departure stamps arrive while send() runs, or too late to wait for them. */
 enum { ERROR_QUEUE_TRIES = 4, MISSES_TO_GIVE_UP = 16, STAMPING_TRIES = 100 };
 
 enum {
@@ -103,7 +103,7 @@ static struct cmsghdr* next_header(struct msghdr* message, struct cmsghdr* heade
 }
 #pragma GCC diagnostic pop
 
-/* Reads one message from the socket or its error queue with whatever stamp comes along. */
+/* Reads one message from the socket or its error queue, with its stamp. */
 static int read_message(int socket, int flags, struct iovec* iov, struct transport_address* from,
                         struct timespec* stamp, uint32_t* id) {
     _Alignas(struct cmsghdr) char control[512];
@@ -141,7 +141,7 @@ static int read_message(int socket, int flags, struct iovec* iov, struct transpo
     return length;
 }
 
-/* The stamp of the datagram just sent; those of earlier ones that came late are passed over. */
+/* Returns the stamp of the datagram just sent; late ones of earlier datagrams are skipped. */
 static int departure_stamp(struct transport* transport, uint64_t before, struct stamp* out) {
     uint32_t wanted = transport->send_id++;
     for (int i = 0; i < ERROR_QUEUE_TRIES; ++i) {
@@ -166,7 +166,8 @@ static int departure_stamp(struct transport* transport, uint64_t before, struct 
 int rgap_transport_may_spin(const struct transport* transport) {
     int core = -1;
     socklen_t length = sizeof(core);
-    /* The core that took in the last datagram (socket(7)): on a virtual link the sender's. */
+    /* The core that received the last datagram (socket(7)); on a virtual link, that of the
+       sender. */
     if (transport->user_stamps ||
         getsockopt(transport->socket, SOL_SOCKET, SO_INCOMING_CPU, &core, &length) != 0) {
         return 1;
@@ -181,8 +182,7 @@ void rgap_transport_drain(struct transport* transport) {
     }
 }
 
-/* The address that an answer is to leave from, as ancillary data of its message (ip(7), ipv6(7)).
- */
+/* Sets the source address of an answer, as ancillary data of its message (ip(7), ipv6(7)). */
 static void set_local(struct msghdr* message, const struct transport_address* to) {
     struct in_pktinfo v4 = {0};
     struct in6_pktinfo v6 = {0};
@@ -235,15 +235,15 @@ int rgap_transport_receive(struct transport* transport, uint8_t* data, size_t si
     struct stamp own = {now(transport), 0, 0};
     *arrival = own;
     if (stamp.tv_sec != 0) {
-        /* It may have lain in the queue for as long as nobody asked. */
+        /* The datagram may have been in the queue for any time. */
         place(transport, &stamp, own.ns - 1000000000U, own.ns, arrival);
     }
     return length;
 }
 
-/* The kernel begins to stamp arrivals only some time after the first socket of the machine has
- * asked for it (net_enable_timestamp defers the work), and a look taken meanwhile would mix
- * stamps of two kinds. */
+/* Waits until the kernel stamps arrivals. It starts some time after the machine's first socket
+ * requests it (net_enable_timestamp defers the work), and a look until then would mix two kinds
+ * of stamps. */
 static void await_stamping(void) {
     struct transport self = {0};
     struct sockaddr_in own = {0};
@@ -345,8 +345,7 @@ static int is_every_address(const struct sockaddr_storage* bound) {
                                         : in.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* From now on each datagram says which address it came to; those of IPv4 also where the socket is
- * one of IPv6. */
+/* Requests the destination address of each datagram; for IPv4 also if the socket is IPv6. */
 static void ask_for_local(const struct transport* transport) {
     const int yes = 1;
     setsockopt(transport->socket, IPPROTO_IP, IP_PKTINFO, &yes, sizeof(yes));

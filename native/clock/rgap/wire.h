@@ -14,17 +14,17 @@
 enum { WIRE_SIZE = 96, WIRE_TAG_AT = 80, WIRE_TAG = 16, WIRE_VERSION = 1 };
 
 enum wire_type {
-    WIRE_HELLO = 1,   /* client: I want a session */
-    WIRE_WELCOME = 2, /* server: here is a cookie */
-    WIRE_ASK = 3,     /* client: what is the time? */
-    WIRE_TELL = 4     /* server: so much at the arrival of this, so much when my last one left */
+    WIRE_HELLO = 1,   /* client: requests a session */
+    WIRE_WELCOME = 2, /* server: sends a cookie */
+    WIRE_ASK = 3,     /* client: requests the time */
+    WIRE_TELL = 4     /* server: when this request arrived, and when its previous reply left */
 };
 
 enum wire_verdict { WIRE_OK, WIRE_MALFORMED, WIRE_FOREIGN };
 
 struct message {
     uint8_t type;
-    uint8_t level; /* of the server: 0 is the reference; of a client: 1, you are on my core */
+    uint8_t level; /* of the server: 0 is the reference; of a client: 1 if on the server's core */
     uint64_t session;
     uint32_t sequence;
     uint32_t previous; /* the exchange whose reply left at t3; 0: none */
@@ -38,9 +38,9 @@ struct message {
     uint64_t nonce;
 };
 
-/* Form only. Pure; reads no byte beyond `length`. */
+/* Checks the form only. Pure; reads no byte beyond `length`. */
 enum wire_verdict rgap_wire_parse(const uint8_t* data, size_t length, struct message* out);
-/* Form and key. */
+/* Checks form and key. */
 enum wire_verdict rgap_wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
                                  struct message* out);
 void rgap_wire_seal(const struct hmac_key* key, const struct message* message,

@@ -29,7 +29,7 @@ struct witness rvec_calibration_look(const struct rvec_source* source, const int
     return best;
 }
 
-/* A wide bracket says little of where in it the reference was read. */
+/* The wider a bracket, the less certain is the time at which the reference was read. */
 static double weight(const struct witness* look) {
     double width = (double)look->width + 1;
     return 1 / (width * width);
@@ -87,8 +87,8 @@ static int attempt(const struct rvec_source* source, uint64_t duration_ns,
     if (status != RVEC_OK || asleep > SLEEP_NS) {
         return RVEC_ERROR_CALIBRATION;
     }
-    /* Looks off the line between the ends by more than brackets allow mean that the counter jumped
-     * or changed its rate meanwhile. */
+    /* If looks deviate from the line between the ends by more than their brackets, the counter
+     * has jumped or changed its rate meanwhile. */
     for (int i = 1; i < LOOKS; ++i) {
         double ns = (double)(looks[i].reference_ns - looks[0].reference_ns);
         double ticks = (double)(looks[i].counter - looks[0].counter);
@@ -98,7 +98,8 @@ static int attempt(const struct rvec_source* source, uint64_t duration_ns,
             return RVEC_ERROR_CALIBRATION;
         }
     }
-    /* The fit averages the brackets' noise, but may not leave what the end points prove. */
+    /* The fit averages the brackets' noise, but must stay within the range that the end points
+       prove. */
     double slope = rvec_calibration_slope(looks, LOOKS);
     if (fabs(slope / out->ns_per_tick - 1) * 1e9 < out->uncertainty_ppb) {
         out->ns_per_tick = slope;

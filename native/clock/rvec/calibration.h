@@ -11,8 +11,8 @@ struct calibration {
     struct witness last;
 };
 
-/* The narrowest of `tries` brackets. Counters of other cores than the first are taken back to its
- * scale by `offsets` (may be NULL). */
+/* Returns the narrowest of `tries` brackets. Readings of other cores than the first are
+ * converted to its scale by `offsets` (may be NULL). */
 struct witness rvec_calibration_look(const struct rvec_source* source, const int64_t* offsets,
                                      int tries);
 

@@ -1,6 +1,6 @@
 /* fork() copies the memory of a process and one of its threads. A lock that another thread held, or
- * a timeline that it was writing, would stay so in the child for ever. What has such a lock is a
- * member of one list; a fork takes all the locks, and parent and child release theirs.
+ * a timeline that it was writing, would stay so in the child for ever. Objects with such a lock are
+ * members of one list; a fork acquires all locks, and parent and child release theirs.
  *
  * fork() from a signal handler that has interrupted the owner of a lock never returns. POSIX.1-2024
  * took fork() off the list of functions that a handler may call. */
@@ -13,7 +13,7 @@ struct fork_member {
     pthread_mutex_t* lock;                        /* only ever held for short */
     void (*in_child)(struct fork_member* member); /* with the lock held; may be NULL */
     struct fork_member* next;
-    struct fork_member** link; /* what points to this member; NULL: it is in no list */
+    struct fork_member** link; /* pointer to this member; NULL: it is in no list */
 };
 
 void rvec_forks_add(struct fork_member* member);

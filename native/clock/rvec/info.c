@@ -1,4 +1,4 @@
-/* Offsets of cores, and what rvec_info tells. */
+/* Offsets of cores, and rvec_info. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@ static void keep_offset(struct rvec* rvec, uint32_t core, struct offset offset) 
     rvec->offsets[core] = offset;
     rvec->offset_measured[core] = 1;
     uint64_t size = offset.ticks < 0 ? 0 - (uint64_t)offset.ticks : (uint64_t)offset.ticks;
-    /* Within its uncertainty it may well be zero, and zero keeps causal order by itself. */
+    /* An offset within its uncertainty may be zero, and zero keeps causal order without a
+       correction. */
     int64_t applied = size > offset.uncertainty ? offset.ticks : 0;
     if (applied != rvec->applied[core]) {
         rvec->applied[core] = applied;

@@ -13,7 +13,7 @@ enum { SLEEP_NS = 1000000 };
 /* The kernel knows the length of a sleep from a real-time clock that often counts seconds. */
 static const uint64_t SLEEP_DOUBT_NS = 1000000000;
 
-/* No two machines' counters differ by more. */
+/* Largest ratio of two machines' counter rates. */
 static const double LARGEST_CHANGE = 16;
 
 /* Two looks at one new rate agree within this. */
@@ -25,7 +25,7 @@ static uint64_t distance(int64_t a, int64_t b) {
 
 static uint64_t share(int64_t ns, double ppb) { return (uint64_t)((double)llabs(ns) * ppb * 1e-9); }
 
-/* Is it a rate that shows a second time? */
+/* Decides whether this rate has been seen twice. */
 static void consider_rate(struct judgement* result, struct rvec_rate rate,
                           struct suspicion suspicion) {
     double ratio = result->ns_per_tick / rvec_rate_ns_per_tick(rate);
@@ -53,8 +53,8 @@ struct judgement rvec_judge(const struct witness* before, const struct witness* 
     if (distance(counted, passed) <= tolerance) {
         return result;
     }
-    /* Readers have followed the counter up to the jump, so they may be ahead of the reference by
-     * what the rate is uncertain by. */
+    /* Readers have followed the counter up to the jump, so that their readings may exceed the
+     * reference by the uncertainty of the rate. */
     result.elapsed_ns = (uint64_t)passed + widths + share(awake, uncertainty_ppb);
     result.doubt_ns = tolerance;
     result.verdict = RVEC_JUMPED;

@@ -1,4 +1,4 @@
-/* What has happened to the counter between two looks at counter and reference clock? */
+/* Judges what has happened to the counter between two looks at counter and reference clock. */
 #ifndef AFERIR_CLOCK_JUDGE_H
 #define AFERIR_CLOCK_JUDGE_H
 
@@ -16,17 +16,17 @@ struct witness {
 
 struct judgement {
     enum rvec_verdict verdict;
-    uint64_t elapsed_ns; /* time between the looks; after a jump never less than was read out */
-    uint64_t doubt_ns;   /* what elapsed_ns may be off by, when it was not taken from the counter */
+    uint64_t elapsed_ns; /* time between the looks; after a jump not less than readers were given */
+    uint64_t doubt_ns;   /* largest error of elapsed_ns, when it was not taken from the counter */
     struct rvec_rate rate; /* the new one, when the verdict is RVEC_RATE_CHANGED */
-    double ns_per_tick;    /* as it seemed between the looks; 0 where nothing can be said */
+    double ns_per_tick;    /* apparent value between the looks; 0: unknown */
 };
 
 struct suspicion {
-    double ns_per_tick; /* as it seemed before the first look, when that found a jump; else 0 */
-    /* How far ahead of true time readings may have been given out. What readers cannot have
-     * missed is corrected to the reference; what they have followed stays, for a clock that never
-     * goes back matters more than one false duration. */
+    double ns_per_tick; /* apparent value before the first look, if that found a jump; else 0 */
+    /* Largest amount by which readings may have been ahead of true time. A jump that every
+     * reader notices is corrected to the reference. A smaller one, which readers have followed,
+     * stays: that a clock never goes back matters more than one wrong duration. */
     uint64_t given_out_ns;
 };
 

@@ -152,7 +152,8 @@ enum rvec_invariance rvec_machine_invariance(void) {
         return RVEC_INVARIANCE_NONE;
     }
 #if defined(__aarch64__)
-    /* The architecture guarantees it (Arm ARM, D11.1), whatever a container hides in /sys. */
+    /* The architecture guarantees a constant rate (Arm ARM, D11.1), whatever a container hides
+       in /sys. */
     return has_word(current, clock_source_name()) ? RVEC_INVARIANCE_TRUSTED
                                                   : RVEC_INVARIANCE_CLAIMED;
 #else

@@ -12,7 +12,7 @@ const char* rvec_machine_counter_name(void);
 /* CLOCK_MONOTONIC in place of a counter: one tick is one nanosecond. */
 struct rvec_source rvec_machine_fallback(void);
 
-/* What the kernel's list and choice of clock sources say of the processor's claim; pure. */
+/* Judges the processor's claim by the kernel's list and choice of clock sources; pure. */
 enum rvec_invariance rvec_machine_judge_sources(int claimed, const char* current,
                                                 const char* available, const char* name);
 

@@ -48,7 +48,7 @@ static int wait_turn(struct mailbox* box, uint32_t turn) {
             atomic_store(&box->failed, 1);
             return 0;
         }
-        sched_yield(); /* somebody else may hold the other core */
+        sched_yield(); /* another thread may be running on that core */
     }
     return 1;
 }
@@ -94,7 +94,7 @@ int rvec_offset_measure(uint32_t near_core, uint32_t far_core, struct offset* ou
     }
     pthread_join(near_thread, NULL);
     pthread_join(far_thread, NULL);
-    /* However few rounds there was time for, their shortest ways are a certain bound. */
+    /* Whatever the number of rounds, their shortest ways are a certain bound. */
     if (near_player.shortest == INT64_MAX || far_player.shortest == INT64_MAX) {
         return RVEC_ERROR_AFFINITY;
     }

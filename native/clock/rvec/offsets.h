@@ -9,7 +9,7 @@ struct offset {
     uint64_t uncertainty; /* half of the shortest round trip: a certain bound */
 };
 
-/* From the shortest way there and back, each as the difference of two cores' counters.
+/* Offset from the shortest ways there and back, each as the difference of two cores' counters.
  *
  * With the offset taken out both shortest ways last (forward + backward) / 2, and no later way is
  * shorter than the shortest: so no hand-over between the cores can seem to go backwards, even

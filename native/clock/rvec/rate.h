@@ -10,7 +10,7 @@ __extension__ typedef unsigned __int128 rvec_wide;
 __extension__ typedef __int128 rvec_signed_wide;
 
 /* The rate of a counter that takes `ns_per_tick`; shift is RVEC_INLINE_SHIFT wherever the product
- * fits, so that the inlined read can be used. mult is 0 where the rate makes no sense. */
+ * fits, so that the inlined read can be used. mult is 0 if the rate makes no sense. */
 struct rvec_rate rvec_rate_make(double ns_per_tick);
 double rvec_rate_ns_per_tick(struct rvec_rate rate);
 

@@ -1,8 +1,8 @@
 /* The reads that the inlined path cannot finish: migration, rate change, jump, first use. */
 #include "rvec_private.h"
 
-/* Fewer than this backwards, or equal, is a reading taken out of order or within one tick of a
- * coarse counter; it is answered by counting up, not by doubting the counter. */
+/* A reading this little behind, or equal, was taken out of order or within one tick of a coarse
+ * counter: the clock then counts up by 1, and does not suspect the counter. */
 static const uint64_t SLACK_NS = 1000;
 
 /* A counter slower than this may be read by two threads in causal order within one tick. */
@@ -10,10 +10,10 @@ static const double COARSE_TICK_NS = 8;
 
 enum { INDIRECT = 1, INDIRECT_SHARED = 2 };
 
-/* Readings for which a counter that others have set back is waited for. */
+/* Attempts to take a reading that is not before the timeline, which others may have moved. */
 enum { READ_TRIES = 8 };
 
-/* Generations that the timeline never has: its first is 2, and odd ones are updates. */
+/* Values that the timeline's generation never has: its first is 2, and odd ones are updates. */
 enum { NEVER_READ = 0, UPDATE_AGAIN = 1 };
 
 static struct rvec_rate reader_rate(const struct rvec_clock* clock) {
@@ -21,14 +21,14 @@ static struct rvec_rate reader_rate(const struct rvec_clock* clock) {
     return rate;
 }
 
-/* The least that may be given out next. */
+/* Smallest value that may be returned next. */
 static uint64_t reader_floor(const struct rvec_clock* clock) {
     uint32_t low = clock->next - clock->ticks_per_ns; /* what the inlined read has added */
     uint64_t reached = clock->age_time_ns + rvec_ticks_to_ns(reader_rate(clock), low) + 1;
     return reached > clock->floor_ns ? reached : clock->floor_ns;
 }
 
-/* Is the step from the last reading one that a healthy counter can make while it is watched? */
+/* Whether the step from the last reading is one that a healthy counter can make. */
 static int is_ordinary_step(const struct rvec_clock* clock, struct rvec_reading reading) {
     const struct rvec* rvec = clock->rvec;
     struct rvec_reading last = {((uint64_t)clock->base_high << 32) | clock->next, clock->core};
@@ -38,15 +38,16 @@ static int is_ordinary_step(const struct rvec_clock* clock, struct rvec_reading 
     return step >= -slack && step < (int64_t)rvec->limit;
 }
 
-/* Readers that never pause look at the reference clock when the high half of the counter moves. */
+/* Whether to check the counter: readers that never pause do so when the counter's high half
+   changes. */
 static int is_check_due(const struct rvec* rvec, struct rvec_reading reading) {
     uint64_t checked = atomic_load_explicit(&rvec->checked_at, memory_order_relaxed);
     int64_t since = (int64_t)(rvec_common_counter(rvec, reading) - checked);
     return since < 0 || since > 8 * (int64_t)rvec->limit;
 }
 
-/* A view of the timeline with a reading that is not before it. One that is was taken before the
- * rate changed, and other threads may have read later counters at the old rate since. */
+/* Copies the timeline, with a reading that is not before it. An earlier reading was taken before
+ * the rate changed, and other threads may have read later counter values at the old rate since. */
 static int view_at(const struct rvec_clock* clock, struct rvec_reading* reading,
                    struct timeline_view* view) {
     struct rvec* rvec = clock->rvec;
@@ -71,7 +72,7 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
         return 0;
     }
     struct rvec_reading reading = *at;
-    /* A signal handler that reads meanwhile must find nothing half done. */
+    /* A signal handler that reads meanwhile must find a consistent state. */
     clock->generation = UPDATE_AGAIN;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t base = reading.counter & ~(uint64_t)0xffffffff;
@@ -86,8 +87,9 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
     return 1;
 }
 
-/* After a jump threads adopt the corrected timeline one by one, and none may be given less than
- * one before it; so what updates give out is shared between the readers of the process clock. */
+/* After a jump, threads adopt the corrected timeline one by one, and no reading may be smaller
+ * than an earlier one of another thread; so the readers of the process clock share the largest
+ * one. */
 static uint64_t shared_floor(const struct rvec_clock* clock, uint64_t floor) {
     if (clock->is_process == 0) {
         return floor;
@@ -105,8 +107,8 @@ static void share_floor(const struct rvec_clock* clock, uint64_t given) {
     }
 }
 
-/* Gives out `ns`, or the next nanosecond that is free, and lets the inlined path go on only where
- * the counter is past what was given out. */
+/* Returns `ns`, or the next larger free value, and enables the inlined path only once the
+ * counter is past the returned value. */
 static uint64_t give(struct rvec_clock* clock, uint32_t low, uint64_t ns, uint64_t floor) {
     uint64_t given = (int64_t)(ns - floor) >= 0 ? ns : floor;
     clock->floor_ns = given + 1;
@@ -115,7 +117,7 @@ static uint64_t give(struct rvec_clock* clock, uint32_t low, uint64_t ns, uint64
     uint64_t next = (uint64_t)low + ticks;
     clock->next = next < 0xffffffff ? (uint32_t)next : 0xffffffff;
     if (next > 0xffffffff) {
-        clock->generation = UPDATE_AGAIN; /* not before the high half has moved */
+        clock->generation = UPDATE_AGAIN; /* not before the high half has changed */
     }
     return given;
 }
@@ -127,7 +129,7 @@ uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading
     int ordinary = fresh || is_ordinary_step(clock, reading);
     if (!ordinary || is_check_due(rvec, reading)) {
         if (rvec_try_check(rvec, ordinary)) {
-            /* Folded at a later counter value than `reading`; look again. */
+            /* Folded at a counter value after `reading`: reads again. */
             reading = rvec->source.read(rvec->source.context);
         }
     }
@@ -157,8 +159,8 @@ uint64_t rvec_read_indirect_(struct rvec_clock* clock) {
     struct rvec* rvec = clock->rvec;
     struct rvec_reading reading = rvec->source.read(rvec->source.context);
     uint64_t ns;
-    /* Beside such a reading a look at the clock costs nothing, and where the counter is slow, its
-     * high half moves too seldom. */
+    /* Compared with such a reading a check costs nothing, and the high half of a slow counter
+     * changes too seldom. */
     if (clock->shift == RVEC_INLINE_SHIFT && !is_check_due(rvec, reading)) {
         ns = rvec_advance_(clock, (uint32_t)(reading.counter >> 32), (uint32_t)reading.counter,
                            reading.core);

@@ -12,7 +12,7 @@ static const uint64_t CALIBRATION_NS = 20000000;
 static const uint64_t LIMIT_NS = 100000000;
 enum { CHECK_TRIES = 4, REFINE_TRIES = 16 };
 
-/* A rate that a caller tells is off by what an oscillator may be. */
+/* A rate that the caller states is uncertain by as much as an oscillator may be. */
 static const double TOLD_PPB = 50000;
 
 const char* rvec_strerror(int status) {
@@ -55,7 +55,8 @@ static int pick_source(struct rvec* rvec, const struct rvec_options* options) {
     return options->refuse_fallback ? RVEC_ERROR_NOT_INVARIANT : RVEC_OK;
 }
 
-/* A stated frequency is exact where the measurement allows it; no need to measure the fallback. */
+/* A stated frequency is used as exact if the measurement is compatible with it; the fallback
+   needs no measurement. */
 static int calibrate(struct rvec* rvec, uint64_t duration_ns) {
     double stated = (double)rvec->source.frequency_hz;
     struct calibration* calibration = &rvec->calibration;
@@ -175,7 +176,7 @@ static void count_rate_change(struct rvec* rvec, struct rvec_rate from, struct r
     atomic_fetch_add(&rvec->rate_changes_sum_ppt, (uint64_t)(size * 1e12) + 1);
 }
 
-/* After a rate change the old calibration says nothing; start a new one from the two looks. */
+/* After a rate change the old calibration is void; a new one starts from the two looks. */
 static void restart_calibration(struct rvec* rvec, const struct witness* before,
                                 const struct witness* now) {
     struct calibration fresh;
@@ -278,8 +279,8 @@ int rvec_refine(struct rvec* rvec) {
     return status;
 }
 
-/* The calibration of the old rate says nothing; the new one is as certain as the caller's word, and
- * is refined only on request. */
+/* Adopts a rate that the caller states. The calibration of the old rate is void; the new rate is
+ * refined only on request. */
 static void believe(struct rvec* rvec, double ns_per_tick) {
     struct witness now = rvec_calibration_look(&rvec->source, rvec->applied, CHECK_TRIES);
     rvec->calibration = (struct calibration){

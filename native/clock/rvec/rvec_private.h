@@ -1,4 +1,4 @@
-/* What rvec.c and reader.c share. */
+/* Declarations shared by rvec.c and reader.c. */
 #ifndef AFERIR_CLOCK_RVEC_PRIVATE_H
 #define AFERIR_CLOCK_RVEC_PRIVATE_H
 
@@ -14,18 +14,19 @@ struct rvec {
     struct timeline timeline;
     struct rvec_source source;
     enum rvec_invariance invariance;
-    uint64_t id;      /* of this opening; never used twice */
-    int inline_reads; /* the hardware counter, at a rate that the inlined read can convert */
+    uint64_t id; /* number of this opening; never reused */
+    /* the hardware counter is used, at a rate that the inlined read can convert */
+    int inline_reads;
     int keep_rate;
     uint32_t limit;              /* ticks without a reading after which the counter is checked */
     _Atomic uint64_t checked_at; /* counter at the last check */
     _Atomic uint64_t process_last_ns; /* highest reading that is known to all threads */
 
     struct fork_member forks;
-    pthread_mutex_t lock; /* for all below and for updates of the timeline */
+    pthread_mutex_t lock; /* protects the fields below, and updates of the timeline */
     struct witness witness;
     struct calibration calibration;
-    double suspect; /* ns per tick as it seemed when the last check found a jump; else 0 */
+    double suspect; /* apparent ns per tick when the last check found a jump; else 0 */
     uint64_t jumps;
     uint64_t rate_changes;
     _Atomic uint64_t doubt_ns;
@@ -43,8 +44,8 @@ uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading readin
 /* Reads it for the timeline. */
 struct timeline_counter rvec_timeline_counter(const struct rvec* rvec);
 
-/* Cross-checks unless somebody else is at it; 0 in that case. `watched`: the reader saw no
- * extraordinary step. */
+/* Cross-checks, unless another thread is doing so: then it returns 0. `watched`: the reader saw
+ * no extraordinary step. */
 int rvec_try_check(struct rvec* rvec, int watched);
 
 #endif

@@ -32,8 +32,8 @@ static void store_rate(struct timeline_rate* to, struct rvec_rate rate) {
 
 static uint32_t slot_of(uint32_t generation) { return generation / 2 % 2; }
 
-/* The even generation after an odd one. It is never 0, which a reader holds that has not read yet,
- * and has the other slot. */
+/* The even generation after an odd one. It has the other slot, and is never 0, which stands for
+ * a reader without a reading. */
 static uint32_t following(uint32_t odd) { return odd + 1 == 0 ? 4 : odd + 1; }
 
 int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
@@ -55,8 +55,8 @@ int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t count
 
 void rvec_timeline_destroy(struct timeline* timeline) { free(timeline->core); }
 
-/* Where the new folds begin: at a counter that whoever asks first reads, after it has seen the odd
- * generation. Those that saw the even one before have read theirs earlier. */
+/* Decides where the new folds begin: at a counter value that the first thread to ask reads after
+ * it has seen the odd generation. Threads that saw the even one have read theirs before. */
 static uint64_t decide(struct timeline_update* update, struct timeline_counter counter) {
     uint64_t undecided = atomic_load_explicit(&update->undecided, memory_order_relaxed);
     uint64_t decided = atomic_load_explicit(&update->counter, memory_order_relaxed);
@@ -69,7 +69,7 @@ static uint64_t decide(struct timeline_update* update, struct timeline_counter c
     return atomic_compare_exchange_strong(&update->counter, &decided, now) ? now : decided;
 }
 
-/* The fold of a core after the update under way, from the one before. */
+/* Fold of a core after the current update, from the one before. */
 static struct fold next_fold(struct timeline* timeline, struct timeline_counter counter,
                              const struct timeline_core* core, uint32_t slot) {
     struct timeline_update* update = &timeline->update;
@@ -99,7 +99,7 @@ int rvec_timeline_view(struct timeline* timeline, struct timeline_counter counte
             out->rate = load_rate(&timeline->slot[slot]);
             out->generation = before - before % 2;
         }
-        /* Acquire loads above would do for one field each; the fence does for all of them. */
+        /* One fence replaces an acquire load of each field above. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&timeline->generation, __ATOMIC_RELAXED) == before) {
             return 1;
@@ -116,7 +116,7 @@ struct plan {
     uint64_t age_ns;
 };
 
-/* What readers need during the update is there before the generation is odd. */
+/* Publishes what readers need during the update before the generation becomes odd. */
 static void begin(struct timeline* timeline, struct plan plan) {
     struct timeline_update* update = &timeline->update;
     /* Readers of the last update that see what follows see that it has ended, too. */
@@ -127,7 +127,7 @@ static void begin(struct timeline* timeline, struct plan plan) {
     atomic_store_explicit(&update->jumped, plan.jumped, memory_order_relaxed);
     atomic_store_explicit(&update->age_ns, plan.age_ns, memory_order_relaxed);
     __atomic_store_n(&timeline->generation, timeline->generation + 1, __ATOMIC_RELEASE);
-    /* The odd generation has to be seen by others before the counter is read. */
+    /* Other threads must see the odd generation before the counter is read. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -135,7 +135,7 @@ static void end(struct timeline* timeline) {
     __atomic_store_n(&timeline->generation, following(timeline->generation), __ATOMIC_RELEASE);
 }
 
-/* Stores what is to come in the slot that nobody reads now. */
+/* Stores the new state in the slot that no thread reads now. */
 static void complete(struct timeline* timeline, struct timeline_counter counter,
                      struct rvec_rate rate) {
     uint32_t slot = slot_of(timeline->generation);

@@ -1,10 +1,10 @@
 /* The process's timeline: one fold per core behind a sequence counter that is odd during an
  * update (Dutra 2015, section 6.1).
  *
- * A thread that updates may be preempted at any moment, and readers go on meanwhile: the folds and
- * the rate of before stay in one slot while those to come are stored in the other, and a reader
- * that meets an odd generation computes the fold to come by itself. The first of them all that has
- * seen the odd generation decides at which counter the new rate begins. */
+ * A thread that updates may be preempted at any moment, and readers go on meanwhile: the old
+ * folds and rate stay in one slot while the new ones are stored in the other, and a reader that
+ * finds an odd generation computes the new fold by itself. The first reader that does so decides
+ * at which counter value the new rate begins. */
 #ifndef AFERIR_CLOCK_TIMELINE_H
 #define AFERIR_CLOCK_TIMELINE_H
 
@@ -34,8 +34,8 @@ struct timeline_rate {
 
 /* An update, as readers see it while the generation is odd. Counters are on core 0's scale. */
 struct timeline_update {
-    struct timeline_rate rate;  /* mult is 0 where offsets alone change, which readers wait for */
-    _Atomic uint64_t undecided; /* value of `counter` until somebody decides */
+    struct timeline_rate rate;  /* mult is 0 if only offsets change, for which readers wait */
+    _Atomic uint64_t undecided; /* value of `counter` until a reader has decided it */
     _Atomic uint64_t counter;   /* where the new folds begin */
     _Atomic uint64_t jumped;    /* ticks before `counter` at which the old ones end */
     _Atomic uint64_t age_ns;    /* of these ticks */
@@ -65,26 +65,26 @@ int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t count
                        struct rvec_rate rate);
 void rvec_timeline_destroy(struct timeline* timeline);
 
-/* A consistent copy of one core's fold; during an update, of the one to come, whose generation is
- * not there yet. 0 where updates followed each other without a pause. */
+/* Copies one core's fold consistently; during an update, the new one, before its generation is
+ * published. Returns 0 if updates followed each other without a pause. */
 int rvec_timeline_view(struct timeline* timeline, struct timeline_counter counter, uint32_t core,
                        struct timeline_view* out);
 
-/* The rate of now; during an update, of before. */
+/* The current rate; during an update, the old one. */
 struct rvec_rate rvec_timeline_rate(const struct timeline* timeline);
 
 /* The three updates; callers hold the lock. `counter` is on core 0's scale. */
 
-/* Goes on at another rate from a counter that is read once no reader uses the old rate any more:
- * folded at an earlier one, the readings in between would be at both rates, and the later of two
- * could be the smaller. */
+/* Changes the rate at a counter value that is read once no reader uses the old rate any more.
+ * With an earlier value, the readings in between would be at both rates, and the later of two
+ * could be the smaller one. */
 void rvec_timeline_change_rate(struct timeline* timeline, struct timeline_counter counter,
                                struct rvec_rate rate);
-/* The counter has arrived at `counter` by whatever way; the time there is `age_ns` later than at
- * `since`. */
+/* Records that the counter is now at `counter`, for whatever reason; the time there is `age_ns`
+ * later than at `since`. */
 void rvec_timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter,
                         uint64_t age_ns, struct rvec_rate rate);
-/* Takes the offset of a core's counter out of its readings from now on. */
+/* Subtracts the offset of a core's counter from its readings from now on. */
 void rvec_timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Overlapping Allan deviation (IEEE Std 1139-2008, eq. A.6; Riley, NIST SP 1065, 5.2.4) of `count`
- * differences in seconds, `step_s` apart, at tau = m * step_s. Without unit; NaN where 2m >= count.
+ * differences in seconds, `step_s` apart, at tau = m * step_s. Without unit; NaN if 2m >= count.
  */
 double allan_deviation(const double* difference_s, size_t count, double step_s, size_t m);
 

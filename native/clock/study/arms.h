@@ -10,7 +10,7 @@
 
 #include "clocks.h"
 
-/* What a reader needs; belongs to one thread. */
+/* State of a reader; belongs to one thread. */
 struct arm {
     struct rvec* rvec;
     struct rvec_clock thread;
@@ -50,9 +50,9 @@ enum { STUDY_CLOCKS(STUDY_PLACE) ARMS };
 extern const char* const ARM_NAMES[ARMS];
 extern const int ARM_IN_TICKS[ARMS];
 
-/* Whether this processor has it: RDTSCP is missing from some emulated ones. */
+/* Whether this processor has the clock: some emulated ones lack RDTSCP. */
 int arm_is_there(int place);
-/* Those that are there, as places; returns how many. */
+/* Places of the clocks that this processor has; returns their number. */
 int arms_here(int places[ARMS]);
 
 #endif

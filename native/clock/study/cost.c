@@ -1,6 +1,6 @@
-/* What reading each clock costs: read after read, and, as Dutra 2015, 7.2.2 measured it, by what
- * one reading in the middle adds to a loop of 5,000 additions. Its duration is that of reading each
- * clock once, so that environments are compared by that. */
+/* Cost of reading each clock: in a row, and, as in Dutra 2015, 7.2.2, by the time that one
+ * reading in the middle adds to a loop of 5,000 additions. The study's duration is that of
+ * reading each clock once, by which environments are compared. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -28,8 +28,8 @@ static volatile uint64_t sink;
 
 STUDY_CLOCKS(TIMED)
 
-/* Dependent additions: no processor makes them all at once. One piece of code for all arms: as
- * small a loop takes twice the time where it is badly aligned. */
+/* Dependent additions, which no processor can overlap. The same code for all arms, since a badly
+ * aligned copy of so small a loop takes twice the time. */
 __attribute__((noinline)) static uint64_t add_up(uint64_t sum, int additions) {
     for (int i = 0; i < additions; ++i) {
         __asm__ volatile("" : "+r"(sum));
@@ -70,7 +70,7 @@ struct found {
     uint32_t rounds;
 };
 
-/* Contenders alternate, so that what disturbs one disturbs all. */
+/* Contenders alternate, so that a disturbance affects all. */
 static int measure(struct arm* arm, const int* places, int count, struct found* found) {
     for (uint32_t round = 0; round < found->rounds; ++round) {
         for (int i = 0; i < count; ++i) {

@@ -10,12 +10,12 @@
 
 struct disciplined {
     int slews;
-    int64_t applied_ns;   /* corrections that are done */
+    int64_t applied_ns;   /* corrections that are complete */
     int64_t remaining_ns; /* being slewed since `since_ns` of the local clock */
     uint64_t since_ns;
 };
 
-/* What of the remaining correction has been slewed by then. */
+/* Part of the remaining correction that has been slewed by then. */
 static inline int64_t disciplined_slewed(const struct disciplined* clock, uint64_t local_ns) {
     int64_t most = (int64_t)((double)(int64_t)(local_ns - clock->since_ns) * DISCIPLINED_SLEW);
     most = most < 0 ? 0 : most;
@@ -29,8 +29,8 @@ static inline uint64_t disciplined_at(const struct disciplined* clock, uint64_t 
     return local_ns + (uint64_t)(clock->applied_ns + disciplined_slewed(clock, local_ns));
 }
 
-/* `offset_ns` is what the clock lacks at this reading; it takes the place of what was being slewed.
- */
+/* Corrects the clock, which is behind by `offset_ns` at this reading. Replaces a slew in
+   progress. */
 static inline void disciplined_correct(struct disciplined* clock, uint64_t local_ns,
                                        int64_t offset_ns) {
     clock->applied_ns += disciplined_slewed(clock, local_ns);

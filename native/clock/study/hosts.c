@@ -152,7 +152,8 @@ static int own_namespace(int* file) {
     return *file < 0 ? -1 : set_up("lo");
 }
 
-/* With the calling thread in the client's new namespace, and in the server's afterwards. */
+/* Connects a client. The calling thread is in its new namespace meanwhile, and in the server's
+   afterwards. */
 static const char* join(const struct hosts* hosts, uint32_t client) {
     const char* interface = SERVER_INTERFACE[client];
     if (make_pair(hosts->server, interface) != 0) {

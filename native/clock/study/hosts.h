@@ -17,9 +17,9 @@ struct hosts {
     int clients[HOSTS_MOST_CLIENTS];
 };
 
-/* Call while there is one thread; it is in the server's host afterwards. Without root it takes a
- * user namespace of its own, too. Returns NULL, or a sentence of what was refused; errno says why.
- */
+/* Call it while the process has one thread, which is in the server's host afterwards. Without
+ * root it makes a user namespace as well. Returns NULL, or a sentence about what was refused;
+ * errno has the reason. */
 const char* hosts_open(struct hosts* hosts, uint32_t clients);
 void hosts_close(struct hosts* hosts);
 

@@ -1,6 +1,6 @@
-/* The operating system's noise by fixed work quanta (FWQ, the ASC Sequoia benchmark of LLNL): the
- * same work again and again, pinned; what it takes longer than at best, others have taken. Work at
- * a steady rate can be planted on the same core, which the study has to find. */
+/* The operating system's noise by fixed work quanta (FWQ, the ASC Sequoia benchmark of LLNL):
+ * the same work is repeated on one core; the time beyond the shortest was used by other
+ * programs. Work at a steady rate can be planted on the same core, as a test of the study. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <signal.h>
@@ -16,8 +16,8 @@
 #include "study.h"
 
 enum { CALIBRATIONS = 1000, WINDOW = 15, MOST_SHOWN = 400 };
-/* Of a quantum more than its neighbours: an interruption. Many small ones hide a few large ones, so
- * a beat is looked for among the larger ones, too. */
+/* Relative excess over its neighbours at which a quantum counts as interrupted. Many small
+ * interruptions hide a few large ones, so a beat is searched for among the larger ones, too. */
 static const double INTERRUPTED[] = {0.02, 0.1, 0.3};
 enum { SIZES = sizeof(INTERRUPTED) / sizeof(*INTERRUPTED) };
 static const double SHARES[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
@@ -41,7 +41,7 @@ static double seconds_per_tick(const struct study* study) {
     return 1 / facts.frequency_hz;
 }
 
-/* How many additions fill a quantum, at the best speed that was seen. */
+/* Number of additions in a quantum, at the best speed seen. */
 static uint64_t calibrate(double quantum_s, double tick_s) {
     const uint64_t trial = 100000;
     uint64_t best = UINT64_MAX;
@@ -52,13 +52,13 @@ static uint64_t calibrate(double quantum_s, double tick_s) {
     return (uint64_t)(quantum_s / ((double)best * tick_s) * (double)trial) + 1;
 }
 
-/* sched(7); 0: as any program. Returns 0 where it is refused. */
+/* sched(7); 0: as any program. Returns 0 if it is refused. */
 static int set_priority(pid_t process, int realtime) {
     const struct sched_param priority = {.sched_priority = realtime};
     return sched_setscheduler(process, realtime > 0 ? SCHED_FIFO : SCHED_OTHER, &priority) == 0;
 }
 
-/* Works `busy_s` each `period_s`, by the moment, until it is ended. */
+/* Works for `busy_s` in each `period_s`, at fixed times, until it is ended. */
 static void disturb(double period_s, double busy_s, pid_t parent) {
     struct timespec start, until;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
@@ -116,7 +116,7 @@ static int run_quanta(struct quanta* quanta, uint64_t additions, double tick_s) 
     return right != 0;
 }
 
-/* Middle of the neighbours: the speed of the core changes, and that is no interruption. */
+/* Median of the neighbours, as the speed of the core changes, which is no interruption. */
 static double usual_around(const struct quanta* quanta, uint32_t i) {
     double window[WINDOW];
     uint32_t half = WINDOW / 2, last = quanta->count - 1;
@@ -125,7 +125,7 @@ static double usual_around(const struct quanta* quanta, uint32_t i) {
     return bench_quantile(window, WINDOW, 0.5);
 }
 
-/* Moments of quanta that took longer than their neighbours by more than `least_s`. */
+/* Times of quanta that took longer than their neighbours by more than `least_s`. */
 static uint32_t interruptions(const struct quanta* quanta, double least_s, double* at_s) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < quanta->count; ++i) {
@@ -153,7 +153,7 @@ static void report_interruptions(struct study* study, const struct quanta* quant
     output_sample(study->output, "beat_share", best.share, "1");
 }
 
-/* The worst quantum that began in each stretch, so that none is lost in the picture. */
+/* The longest quantum in each interval, so that the picture omits none. */
 static void report_times(const struct study* study, const struct quanta* quanta, double least) {
     double at[MOST_SHOWN], excess[MOST_SHOWN] = {0};
     double stretch = study->options->quantum_s * fmax(quanta->count / (MOST_SHOWN / 2.0), 1);

@@ -61,7 +61,7 @@ static void wait_s(double seconds) {
     nanosleep(&pause, NULL);
 }
 
-/* Until the server answers; a daemon takes a moment to start. */
+/* Waits until the server answers, as a daemon takes a moment to start. */
 static int wait_for_server(struct client* client, int socket, pid_t chronyd) {
     for (int i = 0; i < ATTEMPTS; ++i) {
         struct ntp_exchange exchange;

@@ -15,7 +15,8 @@ uint64_t ntp_to_ns(uint64_t timestamp);
 /* `cookie` goes out as the transmit timestamp, and comes back as the origin: it need not be a time,
  * and is better none (draft-ietf-ntp-data-minimization). */
 void ntp_request(uint8_t packet[NTP_PACKET], uint64_t cookie);
-/* The server's answer to a request, as a clock of stratum 1. Returns 0 where it is no request. */
+/* Writes the server's answer to a request, as a clock of stratum 1. Returns 0 if it is no
+   request. */
 int ntp_answer(const uint8_t* request, size_t length, uint64_t received_ns, uint64_t sent_ns,
                uint8_t answer[NTP_PACKET]);
 
@@ -24,7 +25,7 @@ struct ntp_exchange {
     int64_t delay_ns;  /* (T4 - T1) - (T3 - T2) */
 };
 
-/* Returns 0 where the answer is none to that request, or the server is not synchronised. */
+/* Returns 0 if it is no answer to that request, or the server is not synchronised. */
 int ntp_read_answer(const uint8_t* answer, size_t length, uint64_t cookie, uint64_t sent_ns,
                     uint64_t received_ns, struct ntp_exchange* out);
 

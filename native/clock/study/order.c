@@ -1,7 +1,8 @@
-/* Do time-stamped messages come out in the order in which they were sent? After Dutra 2015, 7.3:
- * two hosts send messages to each other, each after a loop of 5,000 additions. The client's clock
- * has an injected offset and rate; each message is stamped, at one reading, by that clock as it is,
- * as NTP corrects it, and as RGAP corrects it. The server's clock is the reference. */
+/* Tests whether time-stamped messages are sorted in the order in which they were sent, after
+ * Dutra 2015, 7.3: two hosts send messages to each other, each after a loop of 5,000 additions.
+ * The client's clock has an injected offset and rate; each message is stamped, at one reading,
+ * by that clock as it is, as corrected by NTP, and as corrected by RGAP. The server's clock is
+ * the reference. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <math.h>
@@ -37,7 +38,7 @@ struct message {
     struct stamps sent;
 };
 
-/* What was seen of one message, by the clocks and in truth. */
+/* Stamps of one message by the clocks, and its true times. */
 struct seen {
     uint64_t sent_ns; /* true time */
     struct stamps sent;
@@ -84,7 +85,7 @@ static void add_up(void) {
     }
 }
 
-/* The server's part: takes each message of the client, and sends one back. */
+/* The server's part: receives each message of the client, and sends one back. */
 static void* answer(void* argument) {
     struct stage* stage = argument;
     struct message message = {.more = 1};
@@ -109,7 +110,7 @@ static void* answer(void* argument) {
     return NULL;
 }
 
-/* The client's part of one exchange, two messages. Returns 0 where the server is lost. */
+/* The client's part of one exchange, two messages. Returns 0 if the server is lost. */
 static int exchange(struct stage* stage, uint32_t number, uint32_t more) {
     struct message message = {.number = number, .more = more};
     struct pollfd ready = {stage->client_socket, POLLIN, 0};
@@ -188,9 +189,8 @@ static int open_client_socket(uint16_t port) {
     return file;
 }
 
-/* Both looks of RGAP, a second apart; the NTP-like clock is corrected three times meanwhile. After
- * a look RGAP's clock glides to its new time rather than go back, and is given a moment for that.
- */
+/* Both looks of RGAP, a second apart; the NTP-like clock is corrected three times meanwhile.
+ * After a look, RGAP's clock slews to its new time, which needs a moment. */
 static int synchronise(struct stage* stage) {
     struct rgap_config config;
     rgap_config_init(&config);
@@ -213,7 +213,7 @@ static int synchronise(struct stage* stage) {
     return looked && stage->queries > 0;
 }
 
-/* Without the longest ways: they show when a host had something else to do. */
+/* Without the longest ways, in which a host was busy with something else. */
 static void report_clock(struct output* output, const struct stage* stage, int clock,
                          double* memory) {
     uint32_t count = stage->count, shown = 0, each = count / MOST_SHOWN + 1;
@@ -277,7 +277,7 @@ static struct rgap_server* start_rgap_server(struct stage* stage) {
     return server;
 }
 
-/* With all servers running, from the client's host. */
+/* Runs the whole study, with all servers running, from the client's host. */
 static int act(struct stage* stage) {
     pthread_t thread;
     int entered = hosts_enter(stage->hosts.clients[0]) == 0;

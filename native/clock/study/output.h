@@ -6,7 +6,7 @@
 
 struct output;
 
-/* NULL where memory lacks. */
+/* Begins a line; NULL without memory. */
 struct output* output_begin(void);
 /* The unit is in the metric's name: "duration_s". A value that is not finite is printed as null. */
 void output_sample(struct output* output, const char* metric, double value, const char* unit);
@@ -20,7 +20,7 @@ void output_named(struct output* output, const char* metric, const char* unit, c
 void output_doubt(struct output* output, const char* code, const char* message, const char* advice);
 /* Prints the line and frees all. Returns whether it could be printed. */
 int output_end(struct output* output, const char* study, double duration_s);
-/* What is printed instead where the study's own arithmetic was found wrong. */
+/* Prints this line instead if the study's own arithmetic was found wrong. */
 void output_unverified(const char* study, const char* error);
 
 #endif

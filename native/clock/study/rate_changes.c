@@ -1,10 +1,10 @@
-/* What is a clock worth on a processor whose counter changes its rate? RVEC was made for those
+/* Accuracy of clocks on a processor whose counter changes its rate, for which RVEC was made
  * (Dutra 2015, 6.1): before the invariant counter, each change of a core's frequency changed the
  * counter's. No such processor is at hand, so the counter is emulated: it is computed from this
- * machine's time, at a rate that changes again and again. Three clocks read it: one that takes its
- * first rate for all time, as a program does that calibrates once; RVEC that has to notice; and
- * RVEC that is told each change, as the kernel told the one of the study. This machine's time is
- * the truth. */
+ * machine's time, at a rate that changes again and again. Three clocks read it: one that keeps
+ * its first rate, like a program that calibrates once; RVEC that must detect the changes; and
+ * RVEC that is informed of each one, as by the kernel in that study. This machine's time is the
+ * true time. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #include "study.h"
 
 static const double FIRST_HZ = 2e9;
-/* A rate is known when it is nearer to the counter's than this; the two differ by more. */
+/* Relative error below which a rate counts as known; the two rates differ by more. */
 static const double KNOWN = 0.01;
 enum { LOOKS = 16 };
 
 enum { ONE_RATE, NOTICES, TOLD, CLOCKS };
 static const char* const NAMES[CLOCKS] = {"one rate", "rvec that notices", "rvec that is told"};
 
-/* The counter, and where its present rate began. */
+/* The counter, and the start of its current rate. */
 struct emulated {
     struct rvec* truth;
     double hz;
@@ -90,7 +90,8 @@ static int knows(const struct kept* kept, double hz) {
     return fabs(ldexp((double)rate.mult, -(int)rate.shift) * hz * 1e-9 - 1) < KNOWN;
 }
 
-/* One look at all clocks; the narrowest of several, as a thread may lose its core in the middle. */
+/* One reading of all clocks; the narrowest of several, as the thread may lose its core in
+   between. */
 struct look {
     uint64_t true_ns;
     uint64_t ticks;
@@ -116,7 +117,8 @@ static struct look look_at(struct emulated* counter, struct kept* notices, struc
     return best;
 }
 
-/* Reads all the while until the interval is over; its length by each clock against the truth. */
+/* Reads in a loop until the interval is over, and compares its length by each clock with the
+   true one. */
 static void read_interval(struct emulated* counter, struct kept* notices, struct kept* told,
                           double interval_s, uint32_t number, struct result* result) {
     struct look first = look_at(counter, notices, told);

@@ -12,14 +12,14 @@ enum { MOST_REFERENCES = 8 };
 
 struct reference {
     char name[96];
-    int external;      /* not the counter's own oscillator, as far as can be known */
-    double accuracy_s; /* that it states of itself; NaN: it states none */
+    int external;      /* has an oscillator of its own, as far as can be known */
+    double accuracy_s; /* as it states itself; NaN: it states none */
     clockid_t clock;
-    int file;         /* that has to stay open; -1: none */
+    int file;         /* must stay open; -1: none */
     char pulses[128]; /* PPS: the file of its last pulse; else empty */
 };
 
-/* One moment, by the reference and by our clock; `doubt_ns`: half of what the look took. */
+/* One moment, by the reference and by our clock; `doubt_ns`: half of the time that reading took. */
 struct moment {
     uint64_t reference_ns;
     uint64_t local_ns;
@@ -31,12 +31,12 @@ int references_find(struct reference found[MOST_REFERENCES]);
 void references_close(struct reference* references, int count);
 
 uint64_t reference_now(const struct reference* reference);
-/* The shortest of several looks. Returns 0 where there is nothing new: no pulse since the last. */
+/* Takes the shortest of several readings. Returns 0 if there is nothing new: no further pulse. */
 int reference_look(const struct reference* reference, struct rvec_clock* local,
                    struct moment* moment);
 
-/* The time of the last pulse by CLOCK_REALTIME, out of a line "seconds.nanoseconds#sequence" of
- * /sys/class/pps/pps0/assert (Documentation/driver-api/pps.rst). Returns 0 where it is none. */
+/* Parses a line "seconds.nanoseconds#sequence" of /sys/class/pps/pps0/assert: time of the last
+ * pulse by CLOCK_REALTIME (Documentation/driver-api/pps.rst). Returns 0 if it is not one. */
 int reference_parse_pulse(const char* line, uint64_t* realtime_ns);
 
 #endif

@@ -1,7 +1,7 @@
-/* When may RGAP stop to exchange messages, and what do a server's other clients cost? After
- * Dutra 2015, 7.3: the first D exchanges are not counted, and a look ends when the standard
- * deviation of the 20 smallest round trips is below K (Figure 7.14); one server has up to two
- * clients, each on a host of its own, and serves them in order of arrival (Figure 7.12).
+/* When RGAP may stop exchanging messages, and the effect of a server's other clients, after Dutra
+ * 2015, 7.3: the first D exchanges are not counted, and a look ends when the standard deviation of
+ * the 20 smallest round trips is below K (Figure 7.14); one server has up to two clients, each on a
+ * host of its own, and serves them in order of arrival (Figure 7.12).
  *
  * All clocks are made from one counter, so the error of each look is known: the client's global
  * time minus the server's, at one reading taken right after the look. */
@@ -30,7 +30,7 @@ struct client {
     uint32_t count;
     uint32_t unanswered;
     uint32_t outside;  /* looks whose error was larger than the bound that librgap gave */
-    uint32_t at_limit; /* looks that the bound on messages ended, and not the rule */
+    uint32_t at_limit; /* looks ended by the limit of messages, not by the rule */
     struct spread took_s;
 };
 
@@ -83,14 +83,14 @@ static int prepare(struct client* client, struct study* study, const struct host
     client->config.source = drifting_source(&client->local);
     client->config.discard = options->discard;
     client->config.user_stamps = options->user_stamps;
-    client->config.deadline_ns = LOOK_NS; /* the rule is to end a look, on a busy machine too */
+    client->config.deadline_ns = LOOK_NS; /* the rule must end a look, on a busy machine too */
     client->config.spread_ns = (uint64_t)llround(options->deviation_s * 1e9);
     client->error_s = calloc((size_t)options->runs * 2, sizeof(double));
     client->exchanges = client->error_s + options->runs;
     return client->error_s != NULL;
 }
 
-/* All at once, each from a thread in its own host. */
+/* All clients look at once, each in a thread on its own host. */
 static int look_all(struct client* clients, uint32_t count) {
     pthread_t threads[HOSTS_MOST_CLIENTS];
     uint32_t started = 0;

@@ -31,7 +31,7 @@ struct timed {
     double differences[MOST_LOOPS];
 };
 
-/* Both clocks around one and the same loop, ours inside. */
+/* Reads both clocks around the same loop, ours inside. */
 static int time_loops(const struct reference* reference, struct rvec_clock* clock, int length,
                       struct timed* timed) {
     int right = 1;
@@ -60,7 +60,7 @@ static int study_loops(struct study* study, const struct reference* reference,
         at[length] = ADDITIONS[length];
         ours[length] = timed.ours.mean;
         theirs[length] = timed.theirs.mean;
-        /* Not the mean: an interruption between two readings is in one of them alone. */
+        /* Not the mean: an interruption between two readings affects only one clock. */
         difference[length] = bench_quantile(timed.differences, LOOPS[length], 0.5);
         sd[length] = spread_sd(&timed.difference);
     }
@@ -115,7 +115,7 @@ static void follow(const struct study* study, const struct reference* references
     }
 }
 
-/* By octaves, up to a third of the time. */
+/* Prints the Allan deviation by octaves, up to a third of the time. */
 static void report_allan(struct output* output, const char* name, const double* regular,
                          size_t count, double step_s) {
     double tau[MOST_OCTAVES], deviation[MOST_OCTAVES];

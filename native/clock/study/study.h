@@ -35,20 +35,20 @@ struct study_options {
     int realtime;       /* noise: at a real-time priority, where only such others disturb */
 };
 
-/* What every study is handed. */
+/* Arguments of every study. */
 struct study {
     struct rvec* rvec;
     struct cores cores;
     const struct study_options* options;
     struct output* output;
     double duration_s; /* what environments are compared by; 0: the time that the study took */
-    const char* error; /* why it failed: set together with a status other than STUDY_OK */
+    const char* error; /* figure to compare environments by; 0: the time that the study took */
 };
 
 enum study_status {
     STUDY_OK = 0,
-    STUDY_IMPOSSIBLE = 1, /* this machine or environment does not permit it */
-    STUDY_UNVERIFIED = 2  /* its own arithmetic came out wrong */
+    STUDY_IMPOSSIBLE = 1, /* not possible on this machine or in this environment */
+    STUDY_UNVERIFIED = 2  /* its own arithmetic gave a wrong result */
 };
 
 int study_ecp(struct study* study);

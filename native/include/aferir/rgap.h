@@ -33,22 +33,22 @@ enum rgap_status {
     RGAP_ERROR_ARGUMENT = -1,
     RGAP_ERROR_MEMORY = -2,
     RGAP_ERROR_SYSTEM = -3,        /* the operating system refused; errno says why */
-    RGAP_ERROR_ADDRESS = -4,       /* no such address */
-    RGAP_ERROR_NO_ANSWER = -5,     /* nobody with this key has answered in time */
-    RGAP_ERROR_OTHER_TIMELINE = -6 /* the server has been restarted: its time is another one */
+    RGAP_ERROR_ADDRESS = -4,       /* the address does not exist */
+    RGAP_ERROR_NO_ANSWER = -5,     /* no server with this key answered in time */
+    RGAP_ERROR_OTHER_TIMELINE = -6 /* the server was restarted: its time is a different one */
 };
 
-/* What the local clock admits to have done. */
+/* Errors that the local clock reports of itself, as sums since its start. */
 struct rgap_doubt {
-    uint64_t ns; /* sum of what folded jumps may have been misjudged by */
-    double ppb;  /* sum of its changes of rate */
+    uint64_t ns; /* largest error of all jumps that it has corrected */
+    double ppb;  /* all its changes of rate */
 };
 
 /* The local clock that global time is computed from. All functions may be called by any thread. */
 struct rgap_source {
     void* context;
     uint64_t (*now_ns)(void* context);
-    void (*doubt)(void* context, struct rgap_doubt* out); /* may be NULL: never any doubt */
+    void (*doubt)(void* context, struct rgap_doubt* out); /* may be NULL: no errors */
 };
 
 /* The process clock of an open rvec, which must outlive its users. */
@@ -60,69 +60,69 @@ struct rgap_config {
     const uint8_t* key; /* shared by server and clients, at least 16 bytes */
     size_t key_length;
     struct rgap_source source;
-    uint32_t discard;        /* first exchanges not counted: D of Dutra 2015, 5 */
-    uint32_t smallest;       /* round trips that the stop rule looks at: 20 */
-    uint64_t spread_ns;      /* their standard deviation that is small enough: K, 500 ns */
-    uint32_t min_exchanges;  /* counted ones, before the stop rule may hold: 20 */
-    uint32_t max_exchanges;  /* however wide the spread: 10,000 */
-    uint64_t deadline_ns;    /* for one look: 2 s */
-    uint64_t second_look_ns; /* after the first, at least: 1 s */
+    uint32_t discard;        /* first exchanges to ignore: D of Dutra 2015; default 5 */
+    uint32_t smallest;       /* round trips that the stop rule compares; default 20 */
+    uint64_t spread_ns;      /* their standard deviation at which it stops: K; default 500 ns */
+    uint32_t min_exchanges;  /* exchanges before the stop rule applies; default 20 */
+    uint32_t max_exchanges;  /* exchanges after which a look ends in any case; default 10,000 */
+    uint64_t deadline_ns;    /* time limit of one look; default 2 s */
+    uint64_t second_look_ns; /* shortest time from the first look to the second; default 1 s */
     int background;          /* a thread takes the second look; else rgap_poll does */
-    int user_stamps;         /* no time stamps by the kernel */
-    double rate_limit_ppm;   /* two oscillators differ by at most: 250 */
-    double wander_ppm;       /* and their difference strays by at most: 0.25 */
+    int user_stamps;         /* use no time stamps of the kernel */
+    double rate_limit_ppm;   /* largest difference of two oscillators' rates; default 250 */
+    double wander_ppm;       /* largest change of that difference; default 0.25 */
 };
 
 struct rgap_facts {
-    int last_status;         /* of the last look */
-    uint32_t looks;          /* that the present time rests on: 1 or 2 */
-    uint32_t level;          /* steps from the reference node: 1 under it */
+    int last_status;         /* rgap_status of the last look */
+    uint32_t looks;          /* number of looks behind the current time: 1 or 2 */
+    uint32_t level;          /* steps from the reference node: 1 directly below it */
     uint64_t timeline;       /* identity of the reference's time */
     int64_t offset_ns;       /* global minus local time at the last look */
-    double rate_ppm;         /* global against local time; 0 while not told from 0 */
-    double rate_doubt_ppm;   /* half-width of the interval that holds it */
-    uint64_t half_width_ns;  /* of the interval that held the offset at the last look */
-    uint64_t min_rtt_ns;     /* of the last look, without the server's part */
+    double rate_ppm;         /* global against local time; 0 if not distinguishable from 0 */
+    double rate_doubt_ppm;   /* half-width of the interval that contains the rate */
+    uint64_t half_width_ns;  /* half of the interval that contained the offset at the last look */
+    uint64_t min_rtt_ns;     /* shortest round trip of the last look, without the server's part */
     double spread_ns;        /* standard deviation of its smallest round trips */
-    uint32_t exchanges;      /* of the last look, counted and not */
-    uint32_t kernel_stamped; /* of them, with all four stamps by the kernels */
-    uint64_t duration_ns;    /* of the last look */
+    uint32_t exchanges;      /* exchanges of the last look, ignored ones included */
+    uint32_t kernel_stamped; /* those of them whose four stamps are all the kernels' */
+    uint64_t duration_ns;    /* duration of the last look */
     uint64_t lost;           /* requests without an answer, since rgap_create */
-    uint64_t malformed;      /* datagrams dropped since then: not of the form */
-    uint64_t foreign;        /* wrong key */
-    uint64_t unexpected;     /* authentic, but late, duplicated or replayed */
+    uint64_t malformed;      /* dropped datagrams without the right form */
+    uint64_t foreign;        /* dropped datagrams with a wrong key */
+    uint64_t unexpected;     /* dropped datagrams that are authentic, but late or repeated */
 };
 
 struct rgap;
 
 void rgap_config_init(struct rgap_config* config);
 
-/* Takes the first look; RGAP_OK means that rgap_now works. */
+/* Creates a clock and takes the first look; RGAP_OK means that rgap_now works. */
 int rgap_create(struct rgap** out, const struct rgap_config* config);
 void rgap_destroy(struct rgap* clock);
 
 /* Global time and the bound of its error, both in nanoseconds. No system call, no lock. */
 int rgap_now(struct rgap* clock, uint64_t* time_ns, uint64_t* bound_ns);
-/* The same for a reading of the local clock. */
+/* As rgap_now, for a given reading of the local clock. */
 int rgap_at(struct rgap* clock, uint64_t local_ns, uint64_t* time_ns, uint64_t* bound_ns);
 
 /* Takes the second look if it is due; otherwise returns at once. */
 int rgap_poll(struct rgap* clock);
-/* Takes another look now. The rate is the better the more time lies between the looks. */
+/* Takes another look now. The more time between two looks, the more accurate is the rate. */
 int rgap_look(struct rgap* clock);
 
 int rgap_info(struct rgap* clock, struct rgap_facts* out);
 const char* rgap_strerror(int status);
 
 struct rgap_server_config {
-    const char* address; /* to bind to; NULL: every one */
-    uint16_t port;       /* 0: any free one */
+    const char* address; /* address to bind to; NULL: all of this machine */
+    uint16_t port;       /* 0: any free port */
     const uint8_t* key;
     size_t key_length;
     struct rgap_source source; /* the reference's own clock ... */
     struct rgap* upstream;     /* ... or, for a node of a tree, its global clock */
-    int cpu;                   /* to pin the thread to; -1: none */
-    uint64_t spin_ns;          /* wait actively so long after a datagram: 100 us */
+    int cpu;                   /* core to pin the thread to; -1: none */
+    uint64_t spin_ns;          /* active waiting after each datagram; default 100 us */
     int user_stamps;
 };
 
@@ -131,9 +131,9 @@ struct rgap_server_facts {
     uint64_t timeline;
     uint64_t answered;
     uint64_t malformed;
-    uint64_t foreign; /* wrong key, or a cookie that is not ours or too old */
+    uint64_t foreign; /* datagrams with a wrong key, or a foreign or expired cookie */
     uint64_t replayed;
-    uint64_t busy; /* new sessions turned away because all places were taken */
+    uint64_t busy; /* sessions refused because all places were taken */
 };
 
 struct rgap_server;

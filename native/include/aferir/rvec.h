@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* What is declared here is all that the libraries show; the rest of them is hidden. */
+/* The libraries export what is declared here; everything else in them is hidden. */
 #pragma GCC visibility push(default)
 
 enum rvec_status {
@@ -36,14 +36,14 @@ enum rvec_status {
     RVEC_ERROR_SYSTEM = -6         /* the operating system refused; errno says why */
 };
 
-/* One look at a counter, and the core that was looked at. */
+/* One reading of a counter, and the core that it was read on. */
 struct rvec_reading {
     uint64_t counter;
     uint32_t core;
 };
 
-/* Where counter and reference times come from. The default is this machine; tests hand in a
- * simulated one. All functions get `context`. */
+/* Source of counter and reference times: by default this machine, in tests a simulated one. All
+ * functions receive `context`. */
 struct rvec_source {
     void* context;
     struct rvec_reading (*read)(void* context);
@@ -81,10 +81,10 @@ struct rvec_facts {
     double uncertainty_ppb; /* half-width of the interval that holds the rate, against RAW */
     enum rvec_invariance invariance;
     uint32_t cores;
-    uint32_t cores_checked; /* whose offsets were measured */
+    uint32_t cores_checked; /* cores whose offsets were measured */
     uint64_t jumps;         /* counter jumps folded in so far */
     uint64_t rate_changes;
-    uint64_t doubt_ns;           /* sum of what the folded jumps may have been misjudged by */
+    uint64_t doubt_ns;           /* largest error of all folded jumps together */
     double rate_changes_sum_ppb; /* sum of the sizes of all changes of rate */
 };
 
@@ -92,13 +92,13 @@ struct rvec_core_offset {
     int measured;
     int64_t offset_ticks;       /* counter of this core minus that of core 0 */
     uint64_t uncertainty_ticks; /* half of the shortest round trip */
-    int applied;                /* it exceeded its uncertainty and is taken out of readings */
+    int applied;                /* it exceeded its uncertainty and is subtracted from readings */
 };
 
 enum rvec_verdict {
     RVEC_STEADY,
     RVEC_SUSPENDED,   /* the counter stood still while the system slept */
-    RVEC_JUMPED,      /* the counter went elsewhere: restore, migration, reset */
+    RVEC_JUMPED,      /* the counter has another value: restore, migration, reset */
     RVEC_RATE_CHANGED /* the counter runs at another rate */
 };
 
@@ -138,21 +138,21 @@ int rvec_attach_process(struct rvec* rvec, struct rvec_clock* clock);
 /* A reading of the process's timeline by a reader that this library keeps per thread, for the
  * last rvec that the thread has asked. */
 uint64_t rvec_process_now(struct rvec* rvec);
-/* What the timeline may be off by, so far: sums over all folded jumps and changes of rate. */
+/* Largest error of the timeline so far: sums over all folded jumps and changes of rate. */
 void rvec_process_doubt(const struct rvec* rvec, uint64_t* ns, double* ppb);
 
 /* Time since the clock of `core` was created, read from any core; strictly increasing over all
  * threads by an atomic maximum, so it is slower than rvec_read. */
 int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns);
 
-/* Compares the counter with the reference clock now and folds in what has happened to it.
- * `verdict` may be NULL. Readers notice most jumps themselves. */
+/* Compares the counter with the reference clock now and folds the difference in. `verdict` may
+ * be NULL. Readers notice most jumps themselves. */
 int rvec_check(struct rvec* rvec, enum rvec_verdict* verdict);
-/* Takes the rate from the whole time since the calibration, when that is more certain. */
+/* Determines the rate from the whole time since the calibration, if that is more certain. */
 int rvec_refine(struct rvec* rvec);
-/* Tells that the counter runs at `hz` from now on (Dutra 2015, 6.1): what has passed at the old
- * rate is folded, and no check has to notice the change. For a counter that is not invariant and
- * whose changes the caller knows; readings between a change and this call are at the old rate. */
+/* States that the counter runs at `hz` from now on (Dutra 2015, 6.1): the time at the old rate
+ * is folded, and no check has to notice the change. For a counter that is not invariant, if the
+ * caller knows of its changes; readings between a change and this call are at the old rate. */
 int rvec_rate_changed(struct rvec* rvec, double hz);
 /* Measures each core's counter against core 0's by exchanges between pinned threads. */
 int rvec_measure_offsets(struct rvec* rvec);
@@ -162,11 +162,12 @@ int rvec_get_offset(struct rvec* rvec, uint32_t core, struct rvec_core_offset* o
 int rvec_get_rate(struct rvec* rvec, struct rvec_rate* out);
 const char* rvec_strerror(int status);
 
-/* rvec_read for callers that cannot inline C, and the size of what they have to give room. */
+/* rvec_read for callers that cannot inline C, and the size of the struct that they must
+   allocate. */
 uint64_t rvec_now(struct rvec_clock* clock);
 size_t rvec_clock_size(void);
 
-/* The slow ways of rvec_read; not for callers. */
+/* Slow paths of rvec_read; not for callers. */
 uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading);
 uint64_t rvec_read_indirect_(struct rvec_clock* clock);
 
@@ -198,7 +199,7 @@ static inline struct rvec_reading rvec_counter(void) {
 /* Ordered raw counter value, e.g. to count elapsed cycles of the counter. */
 static inline uint64_t rvec_ticks(void) { return rvec_counter().counter; }
 
-/* Right over one wrap of the counter. */
+/* Difference of two readings, correct across one wrap of the counter. */
 static inline uint64_t rvec_elapsed_ticks(uint64_t start, uint64_t end) { return end - start; }
 
 static inline uint64_t rvec_ticks_to_ns(struct rvec_rate rate, uint64_t ticks) {
@@ -234,7 +235,7 @@ static inline uint64_t rvec_advance_(struct rvec_clock* clock, uint32_t high, ui
     return clock->age_time_ns + (uint64_t)(((wide)low * clock->mult) >> RVEC_INLINE_SHIFT);
 }
 
-/* Nanoseconds; strictly greater than every earlier reading of this clock. */
+/* Time in nanoseconds; strictly greater than every earlier reading of this clock. */
 static inline uint64_t rvec_read(struct rvec_clock* clock) {
     if (__builtin_expect(clock->indirect != 0, 0)) {
         return rvec_read_indirect_(clock);

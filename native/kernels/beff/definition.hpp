@@ -27,7 +27,7 @@ std::array<std::int64_t, kSizes> message_sizes(std::int64_t largest);
 /// max(16, n/4), max(32, n/2) and n. `processes` is 2 at least.
 std::vector<int> ring_lengths(std::size_t pattern, int processes);
 
-/// To whom a process sends at once, and from whom it hears.
+/// Ranks that a process sends to and receives from at the same time.
 struct Neighbours {
     int previous = 0;
     int next = 0;
@@ -39,12 +39,12 @@ Neighbours neighbours(int position, std::span<const int> lengths);
 /// A permutation of 0 to n-1, the same on any machine for the same seed.
 std::vector<int> random_order(int processes, std::uint64_t seed);
 
-/// exp of the mean of the logarithms. Of nothing: 0.
+/// Geometric mean; 0 if there are no values.
 double log_average(std::span<const double> values);
 
 /// Bandwidth, B/s, of each message size, in one pattern by one method, best repetition.
 using BySize = std::array<double, kSizes>;
-/// By pattern and method.
+/// Bandwidths by pattern and method.
 using Measured = std::array<std::array<BySize, kMethods>, kPatterns>;
 
 struct Effective {
@@ -53,14 +53,15 @@ struct Effective {
     double all = 0;
 };
 
-/// B/s over all processes: sizes averaged, best method at each, patterns averaged as logarithms.
+/// Effective bandwidth in B/s of all processes: mean over sizes, best method at each, geometric
+/// mean over patterns.
 Effective effective_bandwidth(const Measured& measured);
-/// The same of one method alone.
+/// The same for one method only.
 Effective by_method(const Measured& measured, std::size_t method);
-/// The same of one message size alone.
+/// The same for one message size only.
 Effective by_size(const Measured& measured, std::size_t size);
 
-/// How often a pattern is gone through, so that all patterns of a message size take `budget_s`.
+/// Number of loops over a pattern, such that all patterns of a message size take `budget_s`.
 struct LoopLength {
     std::int64_t previous = 0;
     double took_s = 0;

@@ -9,7 +9,7 @@ namespace {
 constexpr int kToNext = 1;
 constexpr int kToPrevious = 2;
 
-// What the first and the last byte of a message are: one byte for both, as it may be one.
+// Value of the first and of the last byte of a message, which may be the same byte.
 unsigned char mark(int from, std::int64_t round, int direction) {
     return static_cast<unsigned char>(31 * from + 7 * static_cast<int>(round & 0xffff) + direction);
 }

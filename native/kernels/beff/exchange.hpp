@@ -11,7 +11,7 @@
 
 namespace aferir::beff {
 
-/// Gives memory that nobody has written yet: an element is what the kernel gave.
+/// Allocator of memory that is not written: elements have the content that the kernel provides.
 template <typename T>
 struct Untouched : std::allocator<T> {
     static void construct(T* /*place*/) noexcept {}
@@ -20,14 +20,14 @@ using Buffer = std::vector<unsigned char, Untouched<unsigned char>>;
 
 enum class Method : std::uint8_t { kSendrecv, kAlltoallv, kNonblocking };
 
-/// Of MPI_COMM_WORLD.
+/// This process in MPI_COMM_WORLD.
 struct World {
     int rank = 0;
     int processes = 1;
 };
 World world();
 
-/// One process's part in a pattern: whom it sends to and hears from, in ranks of MPI_COMM_WORLD.
+/// Ranks of MPI_COMM_WORLD that one process sends to and receives from in a pattern.
 struct Partners {
     int previous = 0;
     int next = 0;
@@ -37,22 +37,22 @@ struct Partners {
     [[nodiscard]] int messages() const { return previous == next && !always_two ? 1 : 2; }
 };
 
-/// Sends to both neighbours and hears from both, as often as asked, and looks at what came.
+/// Sends to both neighbours and receives from both, as often as requested, and verifies the data.
 class Exchange {
   public:
-    /// `room_bytes` of each buffer, which is gone through from front to back, so that messages come
-    /// from memory. Errors: std::bad_alloc.
+    /// `room_bytes`: size of each buffer. Messages pass through it from front to back, so that they
+    /// come from memory. Errors: std::bad_alloc.
     Exchange(std::int64_t room_bytes, int processes);
 
-    /// Writes the first `bytes` of what is to be sent. Memory that was never written is one page of
-    /// zeros to Linux, which is sent from the cache.
+    /// Writes the first `bytes` of the data to send: Linux maps memory that was never written to
+    /// one page of zeros, which would be sent from the cache.
     void touch(std::int64_t bytes);
 
-    /// Seconds for `loops` rounds of messages of `bytes`, of this process; one round is done
-    /// before. Collective: all processes call it with the same method, bytes and loops.
+    /// Seconds that this process takes for `loops` rounds of messages of `bytes`, after one untimed
+    /// round. Collective: all processes call it with the same method, bytes and loops.
     double run(Method method, const Partners& partners, std::int64_t bytes, std::int64_t loops);
 
-    /// False once a message came with other bytes than were sent.
+    /// False once a message has arrived with other bytes than were sent.
     [[nodiscard]] bool intact() const { return intact_; }
 
   private:

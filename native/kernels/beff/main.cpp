@@ -153,7 +153,7 @@ int main(int count, char** values) {
     namespace beff = aferir::beff;
     MPI_Init(&count, &values);
     const std::vector<std::string_view> given(values + 1, values + count);
-    // What is wrong with the command line is wrong for all processes, and said once.
+    // An error in the command line is the same for all processes, and reported once.
     const std::unique_ptr<std::FILE, beff::CloseFile> silence(std::fopen("/dev/null", "w"));
     auto* const err = beff::world().rank == 0 || silence == nullptr ? stderr : silence.get();
     const int code = aferir::run_program(beff::kProgram, err, [&] {
@@ -165,7 +165,8 @@ int main(int count, char** values) {
         }
     });
     if (code == aferir::kNoMemory) {
-        aferir::abort_ranks(code);  // other processes may have enough, and wait for this one
+        // other processes may have enough memory, and would wait for this one
+        aferir::abort_ranks(code);
     }
     MPI_Finalize();
     return code;

@@ -16,7 +16,7 @@ constexpr std::array<Method, kMethods> kAll{Method::kSendrecv, Method::kAlltoall
                                             Method::kNonblocking};
 constexpr std::int64_t kSlots = 6;
 
-// The whole series of sizes for one method, once.
+// All sizes for one method, once.
 class Series {
   public:
     Series(const Options& options, Exchange& exchange, std::span<const Partners> partners)
@@ -43,7 +43,7 @@ class Series {
     }
 
   private:
-    // Goes through all patterns; the time of the slowest process, of all patterns together.
+    // Runs all patterns; returns the time of the slowest process for all of them.
     double pass(Method method, std::int64_t bytes, std::int64_t loops,
                 std::array<double, kPatterns>* bandwidth) {
         std::array<double, kPatterns> own{};

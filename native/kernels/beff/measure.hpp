@@ -10,7 +10,7 @@ namespace aferir::beff {
 
 struct Options {
     std::int64_t largest_bytes = 0;
-    /// About so long for all patterns of one message size by one method, once.
+    /// Time in s for all patterns of one message size by one method, once.
     double budget_s = 0.5;
     std::uint64_t seed = 1;
     std::size_t repetitions = kRepetitions;
@@ -21,7 +21,7 @@ struct Outcome {
     bool intact = true;
 };
 
-/// All patterns, sizes, methods and repetitions. Collective; what is measured is known to rank 0.
+/// Measures all patterns, sizes, methods and repetitions. Collective; rank 0 has the results.
 Outcome measure(const Options& options);
 
 /// This process's partners in each of the patterns: the rings, then the random ones.

@@ -13,7 +13,7 @@
 namespace aferir::beff {
 namespace {
 
-// As many as the HPC Challenge takes, so that the least of them is as deep in the tail.
+// The same numbers as in the HPC Challenge, so that the smallest is as far in the tail.
 struct Plan {
     std::int64_t bytes;
     std::int64_t loops;
@@ -24,8 +24,8 @@ struct Plan {
 };
 constexpr Plan kLatency{8, 8, 5, 30, 8, 5};
 constexpr Plan kBandwidth{2'000'000, 3, 2, 10, 1, 2};
-// What hpcc sends in ping-pong lies where its earlier tests have written that much, as its pages
-// tell (proc_pid_pagemap(5)); the rest was never written.
+// Bytes that hpcc's earlier tests have written where it sends ping-pong messages from, by its page
+// tables (proc_pid_pagemap(5)); the rest was never written.
 constexpr std::ptrdiff_t kWrittenBefore = std::ptrdiff_t{38} * 4096;
 constexpr double kShortest = 10e-6;  // a measurement below this is repeated with more loops
 constexpr int kPing = 11;
@@ -51,7 +51,7 @@ double ring_time(Exchange& exchange, const Partners& partners, const Plan& plan,
     return seconds;
 }
 
-// The natural ring's time, then those of the random ones.
+// Time of the natural ring, then those of the random ones.
 std::vector<double> ring_times(Exchange& exchange, const Plan& plan, std::uint64_t seed,
                                World here) {
     std::vector<double> least(static_cast<std::size_t>(plan.random_rings) + 1,
@@ -199,8 +199,8 @@ PingPong summary(const std::vector<double>& times, double bytes, bool as_bandwid
     return found;
 }
 
-// As the HPC Challenge does, which tries one pair before to learn how long it takes, and frees
-// those buffers: what was mapped for them makes glibc take the next ones from its heap.
+// As in the HPC Challenge, which first tries one pair to learn how long it takes, and frees those
+// buffers: after that, glibc takes the next ones from its heap.
 PingPong ping_pong(const Plan& plan, World here, bool as_bandwidth, bool& intact) {
     {
         PingPongTable trial(plan, here);
@@ -226,7 +226,7 @@ Challenge measure_challenge(std::uint64_t seed) {
     Exchange small(2 * kLatency.bytes, here.processes);
     const auto latencies = ring_times(small, kLatency, seed, here);
     Exchange large(2 * kBandwidth.bytes, here.processes);
-    // Of the HPC Challenge's two messages one is where an earlier one was received.
+    // One of the HPC Challenge's two messages is sent from where an earlier one was received.
     large.touch(kBandwidth.bytes);
     const auto times = ring_times(large, kBandwidth, seed, here);
     const std::span<const double> random_latencies(latencies.begin() + 1, latencies.end());

@@ -25,10 +25,10 @@ struct Challenge {
     bool intact = true;
 };
 
-/// Collective; what is measured is known to rank 0. As there, what is sent in ping-pong and to one
-/// side of a ring was never written but at its ends, so that it comes from the cache. All pairs of
-/// processes play ping-pong, one pair after the other; of repeated measurements the least time
-/// counts; random rings are averaged as logarithms.
+/// Collective; rank 0 has the results. As in the original, only the ends of the data sent in
+/// ping-pong and to one side of a ring were ever written, so that it comes from the cache. All
+/// pairs of processes play ping-pong, one pair after the other; the shortest of repeated
+/// measurements counts; random rings are averaged by their geometric mean.
 Challenge measure_challenge(std::uint64_t seed);
 
 }  // namespace aferir::beff

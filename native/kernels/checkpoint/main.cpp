@@ -1,4 +1,5 @@
-// checkpoint: of an MPI application, after IOR; here by processes and POSIX.
+// checkpoint: writes and reads a checkpoint as an MPI application does, after IOR; here with
+// processes and POSIX.
 
 #include <fcntl.h>
 

@@ -64,7 +64,7 @@ class MpiChannel : public Channel {
     }
 
   private:
-    // An MPI may call a full disk by any name: the file system is asked.
+    // MPI libraries name a full disk differently, so the file system is asked.
     [[noreturn]] void fail(std::string_view doing, const std::string& why) const {
         struct statvfs system{};
         if (doing == "write" && statvfs(path_.parent_path().c_str(), &system) == 0 &&

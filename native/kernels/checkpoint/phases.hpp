@@ -15,9 +15,9 @@ namespace aferir::checkpoint {
 struct Options {
     Layout layout;
     std::uint64_t seed = 1;
-    bool direct = false;      ///< past the page cache (open(2), O_DIRECT)
+    bool direct = false;      ///< bypasses the page cache (open(2), O_DIRECT)
     bool sync = true;         ///< fsync before the end of the write phase
-    bool cold = false;        ///< out of the page cache before it is read
+    bool cold = false;        ///< evicted from the page cache before it is read
     bool collective = false;  ///< MPI-IO: all ranks together
 };
 
@@ -32,22 +32,22 @@ class Channel {
     Channel& operator=(Channel&&) = delete;
 
     virtual void write_at(std::span<const std::byte> data, std::uint64_t offset) = 0;
-    /// Fewer bytes than asked for are an error.
+    /// Reading fewer bytes than requested is an error.
     virtual void read_at(std::span<std::byte> data, std::uint64_t offset) = 0;
     virtual void sync() = 0;
 };
 
-/// What one rank sees of the others.
+/// Access of one rank to files and to the other ranks.
 struct Rank {
     std::uint64_t number = 0;
     std::function<void()> barrier;
-    /// Opens the file of a rank; where one is shared they are all the same.
+    /// Opens the file of rank `owner`, which is the same for all if they share one.
     std::function<std::unique_ptr<Channel>(std::uint64_t owner, bool to_write)> open;
-    /// The page cache forgets the rank's own file.
+    /// Evicts the rank's own file from the page cache.
     std::function<void(std::uint64_t owner)> forget;
 };
 
-/// Of one rank; seconds of one clock for all of them.
+/// Results of one rank; times in seconds of a clock that all ranks share.
 struct Result {
     double write_begin_s = 0;
     double write_end_s = 0;

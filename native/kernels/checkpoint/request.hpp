@@ -38,13 +38,13 @@ constexpr std::array<std::string_view, 4> kFlags{"--collective", "--direct", "--
 
 enum class Api { kPosix, kMpiIo };
 
-/// Errors: UsageError where options do not go together.
+/// Reads the options. Errors: UsageError if they do not go together.
 Options options_of(const Arguments& arguments);
 Api api_of(const Arguments& arguments);
 /// "openmpi" or "mpich". Errors: UsageError.
 std::string_view mpi_of(const Arguments& arguments);
 
-/// Errors: OutOfMemory where the processes would not fit.
+/// Checks the memory. Errors: OutOfMemory if the processes would not fit.
 void require_memory_for(const Options& options);
 
 /// The file of a rank's data.

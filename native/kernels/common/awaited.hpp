@@ -8,24 +8,24 @@
 
 namespace aferir {
 
-/// How long to look for what another does before sleeping until it is done.
+/// How long a waiting thread polls before it sleeps.
 struct Patience {
-    int spins = 0;   ///< looks without giving way
-    int yields = 0;  ///< then looks after others had the processor
+    int spins = 0;   ///< polls without yielding the processor
+    int yields = 0;  ///< polls after that, each of which yields it
 };
 
-/// For `workers` on so many processors. Where there are more workers, the one that is waited for
-/// may not run until others give way.
+/// Patience of `workers` on so many processors. If there are more workers than processors, the
+/// awaited one may not run until others yield.
 inline Patience patience_of(int workers, int processors) {
     constexpr int kSpins = 1500;
     return workers > processors ? Patience{} : Patience{kSpins, 0};
 }
 
-/// A number that others wait for: threads, or processes in whose common memory it is. (A
-/// std::atomic wakes threads of its own process alone.)
+/// A number whose change threads wait for, or processes that map its memory. (A std::atomic wakes
+/// threads of its own process only.)
 class Awaited {
   public:
-    /// What was written before is visible to those that see the new value.
+    /// Writes before this call are visible to readers of the new value.
     void set(int value) {
         value_.store(value, std::memory_order_seq_cst);
         if (sleepers_.load(std::memory_order_seq_cst) > 0) {
@@ -35,7 +35,7 @@ class Awaited {
 
     [[nodiscard]] int get() const { return value_.load(std::memory_order_acquire); }
 
-    /// Returns the value once it is not `old` any more.
+    /// Waits until the value is not `old`, and returns it.
     int other_than(int old, Patience patience) {
         for (int look = 0; look < patience.spins + patience.yields; ++look) {
             if (const int value = get(); value != old) {
@@ -47,7 +47,7 @@ class Awaited {
     }
 
   private:
-    /// Tells the processor that we spin.
+    /// Hints to the processor that this is a spin loop.
     static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
         _mm_pause();
@@ -61,10 +61,10 @@ class Awaited {
     std::atomic<int> sleepers_{0};
 };
 
-/// A barrier, for threads or for processes in whose common memory it is; zeroed memory is one.
+/// A barrier for threads, or for processes that map its memory; zeroed memory is a valid one.
 class Gate {
   public:
-    /// Returns when `count` have called it; what they wrote before is then visible.
+    /// Returns when `count` callers have called it; their earlier writes are then visible.
     void wait(int count, Patience patience) {
         const int turn = turn_.get();
         if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {

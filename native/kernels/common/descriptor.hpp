@@ -6,7 +6,7 @@
 
 namespace aferir {
 
-/// A file descriptor that is closed when it goes; below 0 there is none.
+/// A file descriptor that its destructor closes; negative: none.
 class Descriptor {
   public:
     Descriptor() = default;

@@ -8,20 +8,20 @@
 
 namespace aferir {
 
-/// How often durations occurred, in nanoseconds: exact below 256, from there in 128 steps a
-/// doubling, so that a value read back is within 0.4 %. Of one size whatever is added, and sums of
-/// several are sums of their counts.
+/// Counts of durations in nanoseconds: exact below 256, above that in 128 steps per doubling, so
+/// that a value is known to 0.4 %. Its size is constant, and histograms can be added.
 class Histogram {
   public:
     Histogram() : counts_(kBuckets) {}
 
     void add(std::uint64_t nanoseconds) { ++counts_[bucket(nanoseconds)]; }
     void merge(const Histogram& other);
-    /// Errors: std::invalid_argument unless there are `kBuckets` of them.
+    /// Adds the counts of another histogram. Errors: std::invalid_argument unless there are
+    /// `kBuckets` of them.
     void merge(std::span<const std::uint64_t> counts);
 
     [[nodiscard]] std::uint64_t total() const;
-    /// The least value that at least the share `q` (0 to 1) of all does not exceed; 0 when empty.
+    /// Smallest value that at least the share `q` (0 to 1) of all does not exceed; 0 when empty.
     [[nodiscard]] double quantile(double q) const;
     [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
 

@@ -12,8 +12,8 @@ namespace aferir {
 /// on x86-64, "base" elsewhere).
 std::vector<std::string_view> usable_isas();
 
-/// The instruction-set level that `wanted` names, or the best that this processor has, of those
-/// that are `offered`. Errors: UsageError.
+/// The `offered` instruction-set level called `wanted`, or the best one that this processor can
+/// run. Errors: UsageError.
 std::string_view choose_isa(std::span<const std::string_view> offered,
                             std::optional<std::string_view> wanted);
 

@@ -13,7 +13,7 @@ class JsonObject {
     JsonObject& text(std::string_view name, std::string_view value);
     JsonObject& number(std::string_view name, double value);
     JsonObject& boolean(std::string_view name, bool value);
-    /// `json` is put in as it is: an array or another object.
+    /// Inserts `json`, an array or another object, unchanged.
     JsonObject& raw(std::string_view name, std::string_view json);
 
     template <std::integral Integer>

@@ -43,7 +43,7 @@ std::size_t HugeMapping::next_stagger() {
 }
 
 std::byte* HugeMapping::reserve(std::size_t bytes, int protection) {
-    // To a huge page's end, or it would be chance whether the last page is one.
+    // Up to a huge page's end; otherwise chance would decide whether the last page is one.
     mapped_bytes_ = (bytes + kHugePage - 1) / kHugePage * kHugePage + kHugePage;
     mapping_ = mmap(nullptr, mapped_bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping_ == MAP_FAILED) {

@@ -8,31 +8,31 @@
 
 namespace aferir {
 
-/// The machine, or the memory limit of our control group, cannot give what the problem needs.
+/// The machine, or the memory limit of our control group, lacks the memory that the problem needs.
 class OutOfMemory : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
     ~OutOfMemory() override;
 };
 
-/// Bytes that this process may still take: the least of MemAvailable and what the limits of its
-/// control groups (version 1 and 2) leave.
+/// Bytes that this process may still allocate: the smallest of MemAvailable and what the limits of
+/// its control groups (version 1 and 2) leave.
 std::size_t available_memory_bytes();
 
-/// Errors: OutOfMemory if `bytes` are not to be had. Linux overcommits, so without asking first
-/// the process would be killed at first touch instead of saying why.
+/// Errors: OutOfMemory if `bytes` are not available. Linux overcommits: unchecked, the process
+/// would be killed at the first touch, without a message.
 void require_memory(std::size_t bytes);
-/// The same of memory that was looked at before.
+/// The same for an amount that was determined earlier.
 void require_memory(std::size_t bytes, std::size_t available);
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
-/// A mapping on huge pages where the kernel grants them.
+/// A mapping on huge pages if the kernel grants them.
 class HugeMapping {
   public:
-    /// Anonymous.
+    /// Makes an anonymous mapping.
     explicit HugeMapping(std::size_t bytes);
-    /// The first `bytes` of a file, shared with whoever maps it, at the start of a huge page.
+    /// Maps the first `bytes` of a file, shared with other processes, at the start of a huge page.
     HugeMapping(int file, std::size_t bytes);
     ~HugeMapping();
     HugeMapping(const HugeMapping&) = delete;
@@ -42,12 +42,13 @@ class HugeMapping {
 
     [[nodiscard]] void* data() const { return data_; }
 
-    /// How far after a huge page's start to begin an array, another each time: arrays that all
-    /// began there would fall on the same cache sets and alias in the store buffer (low 12 bits).
+    /// Offset from a huge page's start at which to begin an array, another one each time: arrays
+    /// that all began at the start would use the same cache sets and alias in the store buffer (low
+    /// 12 bits).
     static std::size_t next_stagger();
 
   private:
-    /// Addresses for so many bytes and a huge page more; returns the first huge page's start.
+    /// Reserves addresses for `bytes` and one more huge page; returns the start of the first one.
     std::byte* reserve(std::size_t bytes, int protection);
 
     void* mapping_ = nullptr;
@@ -64,7 +65,7 @@ class HugeArray {
   public:
     explicit HugeArray(std::size_t size)
         : size_(size), mapping_(size * sizeof(T)), data_(static_cast<T*>(mapping_.data())) {}
-    /// In a mapping that has as many from `offset` bytes after its begin on.
+    /// An array within a mapping that is large enough, from `offset` bytes on.
     HugeArray(HugeMapping mapping, std::size_t offset, std::size_t size)
         : size_(size),
           mapping_(std::move(mapping)),

@@ -9,8 +9,8 @@
 
 namespace aferir {
 
-/// Ends all ranks. What this one wrote on stderr has to be read first: MPICH's launcher (Hydra)
-/// passes nothing on that it finds in a pipe after that.
+/// Ends all ranks. This rank's standard error must have been read before: MPICH's launcher (Hydra)
+/// discards what it finds in a pipe after that.
 [[noreturn]] inline void abort_ranks(int exit_code) {
     await_reader(stderr);
     MPI_Abort(MPI_COMM_WORLD, exit_code);

@@ -21,8 +21,8 @@ void print_line(std::FILE* stream, std::string_view text);
 /// Waits until what was written to a pipe has been read, for at most a second.
 void await_reader(std::FILE* stream);
 
-/// Runs the program's body; an error becomes a line on `err`, under the program's name, and the
-/// exit code that belongs to it.
+/// Runs the program's body. An error is printed as one line on `err`, after the program's name, and
+/// becomes the exit code.
 int run_program(std::string_view name, std::FILE* err, const std::function<int()>& body);
 
 }  // namespace aferir

@@ -6,14 +6,14 @@
 
 namespace aferir {
 
-/// A file or folder could not be made, written or read; the message says why.
+/// A file or folder could not be made, written or read; the message has the reason.
 class StorageError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
     ~StorageError() override;
 };
 
-/// Errors: StorageError with what `error` (errno(3)) means for `doing` ("write") it to `path`.
+/// Throws StorageError: what `error` (errno(3)) means for an attempt to `doing` ("write") `path`.
 [[noreturn]] void throw_storage_error(std::string_view doing, const std::filesystem::path& path,
                                       int error);
 

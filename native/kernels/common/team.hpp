@@ -10,14 +10,14 @@
 
 namespace aferir::inline AFERIR_ISA {
 
-/// Of the threads of one parallel region on the processors of this process.
+/// Patience of the threads of one parallel region on the processors of this process.
 inline Patience patience_of(int threads) {
     return aferir::patience_of(threads, omp_get_num_procs());
 }
 
-/// What the threads of one parallel region share to wait for one another and to add numbers up.
-/// A thread spins for a barrier, since the small grids of MG and class S of CG pass one every few
-/// microseconds; it sleeps if that takes long.
+/// What the threads of one parallel region share for barriers and sums. A thread spins at a
+/// barrier, since the small grids of MG and class S of CG pass one every few microseconds; if that
+/// takes long, it sleeps.
 class Meeting {
   public:
     explicit Meeting(int threads)
@@ -37,12 +37,12 @@ class Meeting {
     Patience patience_;
 };
 
-/// How far one worker has come in a sequence of steps, for another that follows it.
+/// Number of the step that one worker has reached, for another one that follows it.
 class Progress {
   public:
     void reach(int step) { step_.set(step); }
 
-    /// Returns when `step` has been reached; what was written before is then visible.
+    /// Returns when `step` has been reached; earlier writes are then visible.
     void wait(int step, Patience patience) {
         int reached = step_.get();
         while (reached < step) {
@@ -69,8 +69,8 @@ class Member {
         }
     }
 
-    /// The sum of every thread's `value`, the same to the last bit in each. Also a barrier. Lines
-    /// have two places used in turn: by the time that one is written again, all have read it.
+    /// Sum of every thread's `value`, the same to the last bit in each thread. Also a barrier. Two
+    /// sets of places are used in turn: before one is written again, all threads have read it.
     [[nodiscard]] double sum(double value) {
         if (count_ == 1) {
             return value;

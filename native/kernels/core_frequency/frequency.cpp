@@ -51,7 +51,7 @@ std::int64_t raw_nanoseconds() {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Seconds since the first call: after months of uptime a double of the whole would lose the
+// Seconds since the first call: after months of uptime, a double of the whole time would lose the
 // nanoseconds.
 double now() {
     static const std::int64_t origin = raw_nanoseconds();
@@ -87,7 +87,8 @@ void run_multiplications() {
     }
 }
 
-// Of two registers: additions of small constants are folded before they are executed (Golden Cove).
+// Additions of two registers: additions of small constants are folded before execution (Golden
+// Cove).
 void run_additions() {
     std::uint64_t value = 1;
     for (int round = 0; round < kAddRounds; ++round) {
@@ -109,7 +110,7 @@ struct Windows {
     std::vector<double> add;
 };
 
-// The chains by turns, so that both see the same frequency.
+// Alternates the chains, so that both see the same frequency.
 Windows run_windows(double duration) {
     Windows seconds;
     const double end = now() + duration;
@@ -132,7 +133,7 @@ void pin(int cpu) {
 }
 
 std::string measure(double duration) {
-    // Leave the idle state's low clock behind before anything counts.
+    // Untimed, to leave the idle state's low frequency.
     run_windows(duration / 10);
     const auto first = read_counter();
     const auto seconds = run_windows(duration);

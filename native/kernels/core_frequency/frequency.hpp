@@ -15,8 +15,8 @@ struct CounterReading {
     double seconds = 0;
 };
 
-/// The tightest of a few readings between two looks at the clock: an interruption inside one would
-/// look like a wrong rate.
+/// Takes the tightest of a few readings between two readings of the clock: an interruption inside
+/// one would look like a wrong rate.
 CounterReading read_counter();
 
 /// Ticks a second between two readings.
@@ -29,25 +29,25 @@ struct Frequencies {
 
 /// Dependent instructions, each of which waits for the one before.
 enum class Chain {
-    /// Integer multiplications, 3 cycles each on x86-64: what the frequency is told by.
+    /// Integer multiplications, 3 cycles each on x86-64: they determine the frequency.
     multiply,
-    /// Additions, 1 cycle each: another latency, by which the first is checked.
+    /// Additions, 1 cycle each: their different latency checks the first.
     add,
 };
 
-/// One window of a chain: `window_cycles()` cycles, where the latencies are what they are taken
-/// for.
+/// Runs one window of a chain: `window_cycles()` cycles if the latencies are as assumed.
 void run_chain(Chain chain);
 double window_cycles();
 
 /// Seconds of CLOCK_MONOTONIC_RAW that one window takes.
 double time_window(Chain chain);
 
-/// From the seconds that windows of `cycles` core cycles took. An interruption only ever lengthens
-/// a window, so the shortest is the core's own speed. Needs at least one window.
+/// Frequencies from the seconds that windows of `cycles` core cycles took. An interruption only
+/// ever lengthens a window, so the shortest one shows the core's own speed. Needs at least one
+/// window.
 Frequencies frequencies(std::span<const double> seconds, double cycles);
 
-/// The program but for `main`; returns the exit code.
+/// The whole program except `main`; returns the exit code.
 int core_frequency(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
 
 }  // namespace aferir

@@ -9,7 +9,7 @@
 
 namespace aferir::dedup {
 
-/// An archive that is damaged, or none.
+/// The archive is damaged, or the data is not one.
 class ArchiveError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -49,8 +49,8 @@ class ArchiveWriter {
 /// Reads any place of an archive; fewer bytes than asked for at its end.
 using ReadAt = std::function<std::size_t(std::span<std::byte>, std::uint64_t)>;
 
-/// Gives what an archive holds to `take`, chunk by chunk, in order. Returns the bytes.
-/// Errors: ArchiveError for whatever is no whole archive.
+/// Passes the content of an archive to `take`, chunk by chunk, in order. Returns its size in bytes.
+/// Errors: ArchiveError unless it is a whole archive.
 std::uint64_t restore(const ReadAt& read, const ArchiveWriter::Put& take);
 
 }  // namespace aferir::dedup

@@ -30,7 +30,7 @@ std::uint64_t roll(std::uint64_t hash, std::byte next) {
     return (hash << 1U) + kGear[std::to_integer<std::size_t>(next)];
 }
 
-// First place from `from` to `to` behind which a boundary is, with `mask`; `to` if there is none.
+// First place from `from` to `to` after which `mask` makes a boundary; `to` if there is none.
 std::size_t find(std::span<const std::byte> data, std::size_t from, std::size_t to,
                  std::uint64_t mask) {
     std::uint64_t hash = 0;

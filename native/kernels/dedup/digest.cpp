@@ -1,6 +1,6 @@
 #include "dedup/digest.hpp"
 
-// The plain functions: no providers to be loaded, which a static program could not.
+// Functions without providers, which a static program could not load.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

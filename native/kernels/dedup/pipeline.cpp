@@ -21,7 +21,7 @@ namespace {
 
 // One content, however often it occurs.
 struct Content {
-    Bytes packed;                    // by the thread that met it first; gone once written
+    Bytes packed;                    // set by the thread that found it first; freed once written
     std::atomic<bool> ready{false};  // whether `packed` may be looked at
     bool written = false;            // of the last stage alone, as is `number`
     std::uint64_t number = 0;
@@ -30,7 +30,7 @@ struct Content {
 struct Chunk {
     std::span<const std::byte> data;
     Content* content = nullptr;
-    bool first = false;  // whether it is this one's turn to compress it
+    bool first = false;  // whether this item has to compress it
 };
 
 struct Fragment {
@@ -51,7 +51,7 @@ struct DigestHash {
 // All contents by their digests, in parts that are locked one by one.
 class Contents {
   public:
-    // The content, and whether nobody had it before.
+    // Returns the content, and whether it is new.
     std::pair<Content*, bool> add(const Digest& digest) {
         auto& part = parts_[digest.back() % parts_.size()];
         const std::scoped_lock held(part.guard);
@@ -126,7 +126,8 @@ class Pipeline {
         }
     }
 
-    // Cut where the content says, as all chunks are: else what is repeated would be cut elsewhere.
+    // Cuts at boundaries that the content makes, as for chunks: otherwise repeated data would be
+    // cut differently.
     void fragment() {
         Bytes rest;
         std::uint64_t offset = 0;
@@ -177,8 +178,8 @@ class Pipeline {
         }
     }
 
-    // A fragment may wait for a content that a later one compresses. That one is under way as well,
-    // and no queue is ever full, so it comes.
+    // A fragment may wait for content that a later one compresses. That one is already in the
+    // pipeline, and no queue is ever full, so this cannot block for ever.
     void reorder() {
         std::map<std::uint64_t, Item> waiting;
         std::uint64_t next = 0;

@@ -8,7 +8,7 @@
 
 namespace aferir::dedup {
 
-/// What one stage of a pipeline hands to the next.
+/// Queue between two stages of a pipeline.
 template <typename T>
 class Queue {
   public:
@@ -20,7 +20,7 @@ class Queue {
         changed_.notify_one();
     }
 
-    /// Waits for the next; none when all are taken and no more will come.
+    /// Waits for the next item; nothing once the queue is closed and empty.
     std::optional<T> pop() {
         std::unique_lock held(guard_);
         changed_.wait(held, [&] { return closed_ || !items_.empty(); });
@@ -32,7 +32,7 @@ class Queue {
         return item;
     }
 
-    /// No more will come.
+    /// Announces that no more items will come.
     void close() {
         {
             const std::scoped_lock held(guard_);
@@ -41,7 +41,7 @@ class Queue {
         changed_.notify_all();
     }
 
-    /// As `close`, and what is in it is thrown away.
+    /// Closes the queue and discards its items.
     void abandon() {
         {
             const std::scoped_lock held(guard_);

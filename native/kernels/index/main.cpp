@@ -64,7 +64,7 @@ struct Result {
     std::uint64_t flushes = 0;
 };
 
-// What all processes see.
+// State that all processes share.
 struct Shared {
     Options options;
     std::filesystem::path folder;
@@ -162,7 +162,7 @@ Result work(const Shared& shared, const io::TextSource& source, int process) {
     return result;
 }
 
-// Terms whose postings in all stores together are not those that the generator drew.
+// Number of terms whose postings in all stores together differ from those that the generator drew.
 std::uint64_t wrong_terms(const Shared& shared, const io::Vocabulary& vocabulary) {
     std::unordered_map<std::string_view, std::uint32_t> numbers;
     for (std::uint32_t term = 0; term < vocabulary.size(); ++term) {

@@ -13,10 +13,10 @@
 namespace aferir::index {
 
 /// Postings by term in a file of Berkeley DB: a B-tree whose keys are terms, with a duplicate for
-/// each block of postings that was put. Errors: StorageError, OutOfMemory.
+/// each block of postings. Errors: StorageError, OutOfMemory.
 class Store {
   public:
-    /// Makes the file, or opens it to be read where it is there.
+    /// Makes the file, or opens an existing one for reading.
     Store(const std::filesystem::path& path, std::uint64_t cache_bytes);
     ~Store();
     Store(const Store&) = delete;
@@ -25,7 +25,8 @@ class Store {
     Store& operator=(Store&&) = delete;
 
     void put(std::string_view term, std::span<const Posting> postings);
-    /// Writes all to the device. Returns what went through the library's cache: whole pages.
+    /// Writes all to the device. Returns the volume that passed through the library's cache, in
+    /// whole pages.
     io::Counts sync();
     /// Calls `take` for every block of postings, terms in alphabetical order.
     void for_each(const TermTable::Take& take);

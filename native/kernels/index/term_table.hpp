@@ -17,20 +17,20 @@ struct Posting {
     bool operator==(const Posting&) const = default;
 };
 
-/// Postings by term in a fixed amount of memory, taken at once.
+/// Postings by term in a fixed amount of memory, allocated at once.
 class TermTable {
   public:
     static constexpr std::size_t kLeastBytes = 4096;
 
-    /// `bytes` is at least kLeastBytes; what a power of two of slots leaves over is not used.
+    /// `bytes` is at least kLeastBytes; it is rounded down to a power of two of slots.
     explicit TermTable(std::size_t bytes);
 
-    /// Adds a posting. False where the memory is full, and nothing was changed then; an empty table
-    /// always takes one. `hash` is that of the term.
+    /// Adds a posting. Returns false, and changes nothing, if the memory is full; an empty table
+    /// always accepts one. `hash` is that of the term.
     bool add(std::string_view term, std::uint64_t hash, Posting posting);
 
-    /// Calls `take` for every term in alphabetical order, with its postings in the order that they
-    /// were added, and empties the table.
+    /// Calls `take` for every term in alphabetical order, with its postings in the order of their
+    /// addition, and empties the table.
     using Take = std::function<void(std::string_view, std::span<const Posting>)>;
     void flush(const Take& take);
 

@@ -12,7 +12,7 @@ struct CpuTime {
 
 CpuTime operator-(const CpuTime& after, const CpuTime& before);
 
-/// Of this process so far (getrusage(2)).
+/// CPU time of this process so far (getrusage(2)).
 CpuTime cpu_now();
 
 }  // namespace aferir::io

@@ -10,7 +10,7 @@
 
 namespace aferir::io {
 
-/// What a program read and wrote, as it knows it itself; threads may share one.
+/// Volume that a program has read and written, by its own count; threads may share one.
 struct Volume {
     std::atomic<std::uint64_t> read_bytes{0};
     std::atomic<std::uint64_t> written_bytes{0};
@@ -19,7 +19,7 @@ struct Volume {
     std::atomic<std::uint64_t> syncs{0};   ///< fsync(2) calls
 };
 
-/// The same at rest, for what is passed between processes.
+/// The same as plain numbers, which processes pass to one another.
 struct Counts {
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
@@ -29,7 +29,7 @@ struct Counts {
 
     Counts& operator+=(const Counts& other);
 
-    /// Operations as the study of I/O counts them: 512 bytes of what was read and written.
+    /// Operations as defined in the study of I/O: 512 bytes that were read or written.
     [[nodiscard]] std::uint64_t operations() const;
 };
 
@@ -46,7 +46,7 @@ class File {
     std::size_t read_at(std::span<std::byte> data, std::uint64_t offset);
     void append(std::span<const std::byte> data);
     void sync();
-    /// Writes what is dirty to the device and lets the page cache forget the file.
+    /// Writes dirty pages to the device and evicts the file from the page cache.
     void forget_cache();
     [[nodiscard]] std::uint64_t size() const;
     [[nodiscard]] int descriptor() const { return descriptor_.number(); }

@@ -27,7 +27,7 @@ class Random {
         return mix(state_);
     }
 
-    /// From 0 to `bound` - 1 (Lemire 2019, without the rejection: the bias is below 2^-32).
+    /// Number from 0 to `bound` - 1 (Lemire 2019, without the rejection: the bias is below 2^-32).
     constexpr std::uint64_t below(std::uint32_t bound) { return ((next() >> 32U) * bound) >> 32U; }
 
   private:

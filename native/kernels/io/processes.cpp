@@ -20,7 +20,7 @@
 namespace aferir::io {
 namespace {
 
-// The forked processes that still run; whatever way the scope is left, none of them does after.
+// The forked processes that still run; the destructor ends them.
 class Children {
   public:
     Children() = default;

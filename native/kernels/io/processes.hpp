@@ -12,13 +12,13 @@
 
 namespace aferir::io {
 
-/// A process of the program did not end well; what it said itself stands on standard error.
+/// A process of the program failed; its own message is on standard error.
 class ProcessFailed : public std::runtime_error {
   public:
     ProcessFailed(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
     ~ProcessFailed() override;
 
-    /// Exit code that the whole program is to end with.
+    /// Exit code for the whole program.
     [[nodiscard]] int code() const { return code_; }
 
   private:
@@ -61,7 +61,7 @@ class SharedArray {
     std::size_t size_;
 };
 
-/// All processes wait until all of them are there.
+/// A barrier for all processes.
 class Barrier {
   public:
     explicit Barrier(int processes);
@@ -74,7 +74,7 @@ class Barrier {
 /// Runs `body(rank)` in that many processes, to the end of all of them.
 ///
 /// Where one fails the others are killed. Errors: ProcessFailed with its exit code, kEnded where a
-/// signal ended it; OutOfMemory where no process can be made.
+/// signal ended it; OutOfMemory if no process can be made.
 void in_processes(std::string_view program, int count, std::FILE* err,
                   const std::function<void(int)>& body);
 

@@ -8,7 +8,7 @@
 
 namespace aferir::io {
 
-/// What all programs of I/O print of a run that verified.
+/// Figures that all programs of I/O print of a verified run.
 struct Outcome {
     Counts counts;           ///< of the timed region
     double duration_s = 0;   ///< of it
@@ -16,9 +16,8 @@ struct Outcome {
     std::uint64_t hash = 0;  ///< of the data set: equal for equal seeds and sizes
 };
 
-/// Adds duration, volume, operations and the data's hash to `line`, and prints it; `wrong` is what
-/// the check found, empty where all is right: a result that is not right has no figures. Returns
-/// the exit code.
+/// Adds duration, volume, operations and the data's hash to `line`, and prints it. `wrong` is what
+/// the check found, empty if nothing: an incorrect result has no figures. Returns the exit code.
 int print_outcome(JsonObject& line, const Outcome& outcome, std::string_view wrong);
 
 }  // namespace aferir::io

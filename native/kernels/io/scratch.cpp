@@ -21,7 +21,7 @@
 namespace aferir::io {
 namespace {
 
-// Of the process that works, for the signal handler of the one that waits; 0: none yet.
+// Process ID of the working process, for the signal handler of the waiting one; 0: none yet.
 volatile std::sig_atomic_t working = 0;
 
 void end_the_working(int /*number*/) {
@@ -35,7 +35,7 @@ class Scratch {
   public:
     explicit Scratch(const std::filesystem::path& parent) : path_(make_scratch(parent)) {}
     ~Scratch() {
-        // Processes of one that was killed die a moment after it, and may still make files.
+        // Processes of a killed one die a moment later, and may still make files.
         for (int left = 100; left > 0 && std::filesystem::exists(path_, ignored_); --left) {
             std::filesystem::remove_all(path_, ignored_);
             if (ignored_) {
@@ -55,7 +55,7 @@ class Scratch {
     std::error_code ignored_;
 };
 
-// ProcessFailed is said here: it is told apart from what the process itself said.
+// ProcessFailed is reported here, separately from the process's own message.
 int report_processes(std::string_view program, const std::function<int()>& body) {
     try {
         return body();

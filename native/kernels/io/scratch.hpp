@@ -10,15 +10,15 @@
 
 namespace aferir::io {
 
-/// Folder that a program's own is made in: --folder, else $AFERIR_SCRATCH, else /var/tmp.
+/// Folder in which a program makes its own one: --folder, else $AFERIR_SCRATCH, else /var/tmp.
 std::filesystem::path scratch_parent(const Arguments& arguments);
 
 /// Makes an empty folder of our own in `parent`. Errors: StorageError.
 std::filesystem::path make_scratch(const std::filesystem::path& parent);
 
 /// Runs a program of I/O: `body` gets a new folder below scratch_parent, and runs in a process of
-/// its own, so that whatever way it ends (killed for want of memory, interrupted) the folder is
-/// removed and the end told. Only a SIGKILL of the waiting process itself leaves the folder.
+/// its own, so that the folder is removed and the end reported, however it ends (killed for lack of
+/// memory, interrupted). Only a SIGKILL of the waiting process itself leaves the folder.
 ///
 /// `names` and `flags` are the program's options; --folder and --help are added. Returns the exit
 /// code.

@@ -9,7 +9,7 @@
 
 namespace aferir::io {
 
-/// Terms of lower-case letters, all different; the first ones are the short ones, as in a language.
+/// Distinct terms of lower-case letters; the first ones are the short ones, as in a language.
 class Vocabulary {
   public:
     explicit Vocabulary(std::uint32_t terms);
@@ -33,7 +33,7 @@ class Zipf {
   public:
     explicit Zipf(std::uint32_t n);
 
-    /// From 64 random bits.
+    /// Draws from 64 random bits.
     [[nodiscard]] std::uint32_t draw(std::uint64_t random) const {
         const auto column = static_cast<std::uint32_t>(((random >> 32U) * columns_.size()) >> 32U);
         const auto& [threshold, other] = columns_[column];
@@ -48,8 +48,8 @@ class Zipf {
     std::vector<Column> columns_;
 };
 
-/// Text in sentences and lines, of terms with Zipf's frequencies. Any document of it can be made
-/// by itself, and is the same whenever it is made.
+/// Text in sentences and lines, of terms with Zipf's frequencies. Each document can be made on its
+/// own, and is the same every time.
 class TextSource {
   public:
     TextSource(std::uint64_t seed, std::uint32_t terms);
@@ -67,7 +67,7 @@ class TextSource {
     Zipf zipf_;
 };
 
-/// A letter as a term has it, in lower case; 0 for every byte that is between terms.
+/// Letter of a term for a byte, in lower case; 0 for bytes between terms.
 constexpr char term_letter(char byte) {
     if (byte >= 'A' && byte <= 'Z') {
         return static_cast<char>(byte - 'A' + 'a');
@@ -75,7 +75,7 @@ constexpr char term_letter(char byte) {
     return byte >= 'a' && byte <= 'z' ? byte : '\0';
 }
 
-/// What is longer is cut.
+/// Longer terms are cut.
 constexpr std::size_t kLongestTerm = 64;
 
 /// Calls `take(term)` for every term of any bytes, in lower case.

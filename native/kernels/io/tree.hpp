@@ -11,7 +11,7 @@
 
 namespace aferir::io {
 
-/// What there is of one term in a set of documents; may lie in memory that processes share.
+/// Occurrences of one term in a set of documents; may be in memory that processes share.
 struct TermTotal {
     std::uint64_t occurrences = 0;
     std::uint64_t documents = 0;
@@ -20,7 +20,7 @@ struct TermTotal {
     bool operator==(const TermTotal&) const = default;
 };
 
-/// Tells which document has a term how often: sums of it are equal for equal postings only.
+/// Signature of how often a term occurs in a document: only equal postings have equal sums of it.
 std::uint64_t signature_of(std::uint64_t document, std::uint64_t occurrences);
 
 /// Adds a document's terms to totals, which other processes may do at the same time.

@@ -6,13 +6,13 @@
 
 namespace aferir::io {
 
-/// Called by a forked process: it is killed when `parent` ends.
+/// Called by a forked process, which the kernel then kills when `parent` ends.
 void dies_with(pid_t parent);
 
 /// Waits for one child; its status as of waitpid(2).
 int wait_for(pid_t child);
 
-/// In words, from a status that is not 0.
+/// Description of a status that is not 0.
 std::string how_it_ended(int status);
 
 /// The child's own exit code, or kEnded where a signal ended it.

@@ -101,7 +101,7 @@ class Runner {
         }
     }
 
-    /// All but those at the border, in stretches as long as can be.
+    /// Updates all rows but those at the border, in stretches as long as possible.
     void inner(int step, std::size_t first, std::size_t end) const {
         const auto& at_border = work_.cells->at_border;
         while (first < end) {

@@ -9,7 +9,7 @@ namespace aferir::lbm {
 namespace {
 
 constexpr double kScale = 1e-3;
-/// Even, and no multiple of a block's steps: a rest is left that runs unblocked.
+/// Even, and no multiple of a block's steps, so that some steps run unblocked.
 constexpr int kSteps = 10;
 
 void randomise(const Solver& solver) {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-/// So that a cell's 19 places fall on sets of their own, in caches whose ways are 4 to 128 KiB.
+/// Padded number of places: a cell's 19 places then fall on different sets of caches whose ways are
+/// 4 to 128 KiB.
 std::size_t padded(std::size_t count) {
     constexpr std::size_t kWay = (std::size_t{128} << 10U) / sizeof(double);
     constexpr std::size_t kShift = 6848 / sizeof(double);
@@ -115,7 +116,7 @@ class Lister {
         int jump = 0;            ///< 1 from the last cells to the first, -1 the other way
     };
 
-    /// What is one step from a cell in a direction.
+    /// Neighbour of a cell in a direction.
     [[nodiscard]] Neighbour neighbour(int x, int y, int z, Direction way) const {
         const auto size = geometry_.size;
         const int beside = x + way.x;
@@ -229,7 +230,7 @@ class Lister {
                cell;
     }
 
-    /// Where an odd step finds population q of a cell.
+    /// Place where an odd step finds population q of a cell.
     std::uint32_t place_before(int x, int y, int z, std::uint32_t cell, int q) {
         const auto way = kVelocities[static_cast<std::size_t>(q)];
         const auto from = neighbour(x, y, z, {-way.x, -way.y, -way.z});

@@ -19,7 +19,8 @@ struct Run {
     std::array<std::uint32_t, kDirections - 1> at;
 };
 
-/// What is exchanged with one other rank: its places that mine stand for, and mine that it has.
+/// Exchange with one other rank: its places of which this rank has copies (ghosts), and the other
+/// way round.
 struct Peer {
     int rank;
     std::uint32_t ghosts_begin;  ///< in the array of populations
@@ -51,7 +52,7 @@ struct Cells {
     /// A population that goes through the ends of the box, where the pressure jumps.
     struct Jump {
         std::uint32_t place;
-        double weight;  ///< below 0 where the fluid goes against the jump
+        double weight;  ///< below 0 if the fluid goes against the jump
     };
     std::array<std::vector<Jump>, 2> jumps;  ///< after even and after odd steps
     std::vector<std::array<std::uint32_t, 2>> row_jumps;
@@ -64,7 +65,7 @@ struct Cells {
     }
 };
 
-/// The cells of the rows that `rank` owns. Errors: UsageError where they are more than 32-bit
+/// The cells of the rows that `rank` owns. Errors: UsageError if they are more than 32-bit
 /// places can tell apart.
 Cells list_cells(const Geometry& geometry, std::span<const int> owners, int rank);
 

@@ -6,7 +6,7 @@
 
 namespace aferir::lbm {
 
-/// Everything about a collision that does not depend on the cell.
+/// All factors of a collision that do not depend on the cell.
 template <typename Number>
 struct Constants {
     Number rest_keep, rest_take;      ///< 1 - even, even w0

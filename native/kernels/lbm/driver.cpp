@@ -50,7 +50,7 @@ void add_setting(JsonObject& json, const Names& names, const Request& request,
         .number("viscosity", request.physics.viscosity);
 }
 
-/// Why the run is worth nothing; empty where it is verified.
+/// Reason why the run has no figures; empty if it is verified.
 std::string doubt(const Flow& flow, const Geometry& geometry, double kernel_error) {
     if (!(kernel_error <= kKernelTolerance)) {
         return "the kernels differ from the reference by " + std::to_string(kernel_error) +
@@ -153,7 +153,7 @@ std::unique_ptr<Exchange> Alone::exchange(const Cells& /*cells*/) const { return
 int drive(std::string_view program, std::string_view mpi, std::span<const Variant> variants,
           std::span<const std::string_view> given, const World& world, std::FILE* out,
           std::FILE* err) {
-    // What is wrong with the command line is wrong for all ranks, and said once.
+    // An error in the command line is the same for all ranks, and reported once.
     const std::unique_ptr<std::FILE, CloseFile> silence(std::fopen("/dev/null", "w"));
     return run_program(program, world.id() == 0 || !silence ? err : silence.get(), [&] {
         const Arguments arguments(given, option_names(), option_flags());

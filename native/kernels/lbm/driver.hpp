@@ -14,7 +14,7 @@ struct Variant {
     Advance* advance;
 };
 
-/// One process alone.
+/// World of a single process.
 class Alone : public World {
   public:
     [[nodiscard]] int id() const override { return 0; }
@@ -26,9 +26,9 @@ class Alone : public World {
     [[nodiscard]] std::unique_ptr<Exchange> exchange(const Cells& cells) const override;
 };
 
-/// The whole program but for `main`: reads the command line, checks the kernels, lets the fluid
-/// flow, and rank 0 prints one JSON line to `out`. `mpi` is the MPI's name, empty without one.
-/// Returns the exit code: 0, 1 (unverified), 2 (command line), 3 (not enough memory).
+/// The whole program except `main`: reads the command line, checks the kernels, computes the flow,
+/// and rank 0 prints one JSON line to `out`. `mpi` is the MPI's name, empty without one. Returns
+/// the exit code: 0, 1 (unverified), 2 (command line), 3 (not enough memory).
 int drive(std::string_view program, std::string_view mpi, std::span<const Variant> variants,
           std::span<const std::string_view> given, const World& world, std::FILE* out,
           std::FILE* err);

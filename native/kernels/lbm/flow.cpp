@@ -12,19 +12,19 @@ constexpr double kForce = 1e-7;
 constexpr double kSettled = 2e-4;
 constexpr int kMostSteps = 2'000'000;
 
-/// What drives a cell, force and gradient of pressure (density / 3) together.
+/// Drive of a cell: force and gradient of pressure (density / 3) together.
 double gradient(const Geometry& geometry, const Drive& drive) {
     return drive.force + drive.difference / 3 / geometry.size.x;
 }
 
 /// Darcy's law: permeability = viscosity x mean velocity / gradient of pressure. The mean is over
-/// the whole box: over walls, too, where the velocity is nothing.
+/// the whole box, including walls, where the velocity is zero.
 double permeability_of(const Geometry& geometry, const Physics& physics, const Totals& totals) {
     const double velocity = totals.momentum / static_cast<double>(geometry.solid.size());
     return physics.viscosity * velocity / gradient(geometry, physics.drive);
 }
 
-/// How often to look: a fraction of the time in which momentum diffuses through the box.
+/// Steps between two checks: a fraction of the time in which momentum diffuses through the box.
 int interval_of(const Geometry& geometry, const Physics& physics) {
     const double across = std::min(geometry.size.y, geometry.size.z);
     const int steps = static_cast<int>(across * across / physics.viscosity / 80);

@@ -4,7 +4,7 @@
 
 namespace aferir::lbm {
 
-/// What came of a run.
+/// Results of a run.
 struct Flow {
     int steps = 0;
     double seconds = 0;         ///< of all time steps, on the slowest rank
@@ -23,18 +23,18 @@ struct Flow {
 inline constexpr double kMassTolerance = 1e-12;
 inline constexpr double kPermeabilityTolerance = 0.01;
 
-/// So slow that nothing but viscosity matters: Reynolds numbers far below 1.
+/// Drive of a flow so slow that only viscosity matters: Reynolds numbers far below 1.
 Drive drive_of(const Geometry& geometry);
 
-/// Lets fluid at rest flow for so many steps (even), or with 0 until the flow is steady.
+/// Computes the flow from rest for so many steps (even), or with 0 until it is steady.
 Flow let_flow(const Geometry& geometry, const Physics& physics, const Execution& execution,
               const World& world, int steps);
 
 /// Watches a value that decays towards its limit.
 class Settling {
   public:
-    /// True when the rest of the way, as the last three values have it, is below `tolerance` of the
-    /// value, twice in a row.
+    /// Adds a value. Returns true when the distance to the limit, extrapolated from the last three
+    /// values, is below `tolerance` of the value, twice in a row.
     bool add(double value, double tolerance);
 
   private:

@@ -50,7 +50,7 @@ double square_apart(Point a, Point b, Size size) {
 /// in this way.
 constexpr double kSteps = 0.07;
 
-/// Makes the cells solid whose middles are in a sphere that flow feels to have this radius.
+/// Makes those cells solid whose middles are in a sphere with this hydrodynamic radius.
 void put_sphere(Geometry& geometry, Point centre, double flow_radius) {
     const double radius = flow_radius - kSteps;
     const auto size = geometry.size;
@@ -114,7 +114,7 @@ Geometry make_spheres(Packing packing, int edge, double fraction) {
     auto geometry = all_fluid({edge, edge, edge});
     const double volume = static_cast<double>(geometry.size.cells()) / spheres_in_cell(packing);
     const double radius = std::cbrt(3 * fraction * volume / (4 * std::numbers::pi));
-    // Away from the lattice's own symmetries, or many cells would be in or out together.
+    // Off the lattice's symmetries, or many cells would change together.
     constexpr Point kOff{0.29, 0.41, 0.17};
     const int quarter = edge / 4;
     const auto place = [&](double in_cell, double off) { return in_cell * edge + quarter + off; };
@@ -159,7 +159,7 @@ Geometry make_blocks(Size size, int edge) {
     auto geometry = all_fluid(size);
     geometry.walls_y = true;
     geometry.walls_z = true;
-    // As if the walls were cells of the box, which they are in the programs that others wrote.
+    // As if the walls were cells of the box, as in other programs.
     const auto is_block = [&](int place) { return place % (2 * edge) >= edge; };
     for (int z = 0; z < size.z; ++z) {
         for (int y = 0; y < size.y; ++y) {
@@ -195,7 +195,7 @@ Geometry read_voxels(std::istream& file) {
         throw UsageError("it has more than 2^31 cells");
     }
     constexpr std::size_t kPiece = std::size_t{1} << 20U;
-    // Piece by piece: what the header says is believed only as far as the file goes.
+    // Reads piece by piece: the size in the header may exceed the file.
     while (geometry.solid.size() < geometry.size.cells()) {
         const auto before = geometry.solid.size();
         const auto wanted = std::min(kPiece, geometry.size.cells() - before);

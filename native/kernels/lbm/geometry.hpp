@@ -42,7 +42,7 @@ struct Geometry {
     [[nodiscard]] std::size_t fluid_cells() const;
 };
 
-/// Between two plates, `gap` apart, in a periodic box of length and width.
+/// A channel between two plates, `gap` apart, in a periodic box of length and width.
 Geometry make_slit(int length, int gap, int width);
 
 /// A straight channel with walls around; its cross-section is `height` times `width`.
@@ -51,12 +51,12 @@ Geometry make_duct(int length, int height, int width);
 enum class Packing { kSimpleCubic, kBodyCentred, kFaceCentred };
 
 /// One cubic unit cell of equal spheres, whose share of its volume is `fraction`. Errors:
-/// UsageError where spheres of that share would overlap, or our reference does not reach it.
+/// UsageError if spheres of that share would overlap, or our reference does not reach it.
 Geometry make_spheres(Packing packing, int edge, double fraction);
 
-/// Equal spheres in a periodic box, one after the other where a generator of random numbers puts
-/// them and no other is (random sequential addition), until their share of the volume is reached.
-/// Errors: UsageError where they do not fit.
+/// Equal spheres in a periodic box, placed one after another at random positions where they overlap
+/// no other one (random sequential addition), until they have their share of the volume. Errors:
+/// UsageError if they do not fit.
 Geometry make_random_packing(Size size, int diameter, double fraction, std::uint64_t number);
 
 /// Cubes of `edge` cells at every second place along each axis, between walls.

@@ -64,7 +64,7 @@ constexpr Relaxation relaxation(double viscosity) {
     return {1 / (even_time + 0.5), 1 / (kMagic / even_time + 0.5)};
 }
 
-/// What drives the flow, along x.
+/// Drive of the flow, along x.
 struct Drive {
     double force = 0;       ///< on a cell
     double difference = 0;  ///< of density, by which it falls from end to end of the box
@@ -73,7 +73,7 @@ struct Drive {
 /// Floating-point operations of one update of a cell, as collide.hpp has them; tests count them.
 inline constexpr int kOperationsPerUpdate = 153;
 
-/// The values that an update reads and writes.
+/// Bytes that an update reads and writes.
 inline constexpr std::size_t kBytesPerUpdate = 2 * sizeof(double) * kDirections;
 
 }  // namespace aferir::lbm

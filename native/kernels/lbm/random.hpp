@@ -17,7 +17,7 @@ class Random {
         return z ^ (z >> 31U);
     }
 
-    /// From 0 to just below 1.
+    /// Number from 0 to just below 1.
     double uniform() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
 
   private:

@@ -7,8 +7,8 @@
 
 namespace aferir::lbm {
 
-/// The textbook: two arrays over the whole box, a test for a wall at each link, no vectors. What
-/// the fast kernels are checked against; they have no line in common.
+/// Textbook form of the method: two arrays over the whole box, a test for a wall at each link, no
+/// vectors. The fast kernels are checked against it, and share no line with it.
 class Reference {
   public:
     /// `f`: populations, less their weights, at cell * kDirections + q.

@@ -10,7 +10,7 @@
 
 namespace aferir::lbm {
 
-/// What the command line asks for.
+/// Parameters from the command line.
 struct Request {
     std::string geometry;
     Physics physics;
@@ -24,10 +24,10 @@ struct Request {
 std::span<const std::string_view> option_names();
 std::span<const std::string_view> option_flags();
 
-/// Errors: UsageError.
+/// Reads the options. Errors: UsageError.
 Request read_request(const Arguments& arguments);
 
-/// Errors: UsageError.
+/// Makes the geometry that the options describe. Errors: UsageError.
 Geometry make_geometry(const Arguments& arguments);
 
 std::string help(std::string_view program, std::string_view isas);

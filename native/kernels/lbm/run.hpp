@@ -10,7 +10,7 @@
 
 namespace aferir::lbm {
 
-/// What ranks give each other; called by one thread of each. Without other ranks nothing is called.
+/// Exchange of ghosts between ranks; called by one thread of each. Not used without other ranks.
 class Exchange {
   public:
     Exchange() = default;
@@ -20,12 +20,12 @@ class Exchange {
     Exchange(Exchange&&) = delete;
     Exchange& operator=(Exchange&&) = delete;
 
-    /// After an even step: takes my places that others have ghosts of, and sends them.
+    /// After an even step: sends the values of this rank's places of which others have ghosts.
     virtual void start_ghosts(double* f) = 0;
     virtual void progress() = 0;
-    /// Returns when my ghosts are there.
+    /// Returns when this rank's ghosts have arrived.
     virtual void finish_ghosts() = 0;
-    /// After an odd step: gives the ghosts back to those whose places they are.
+    /// After an odd step: returns the ghosts to the ranks that own their places.
     virtual void return_ghosts(double* f) = 0;
 };
 
@@ -35,7 +35,7 @@ struct Shares {
     std::vector<std::size_t> border;  ///< into Work::border
 };
 
-/// What one rank computes.
+/// Work of one rank.
 struct Work {
     const Cells* cells = nullptr;
     double* f = nullptr;
@@ -45,7 +45,7 @@ struct Work {
     Schedule schedule;
     Shares shares;
     std::vector<std::size_t> border;  ///< rows with ghosts
-    Exchange* exchange = nullptr;     ///< none where there is one rank
+    Exchange* exchange = nullptr;     ///< none if there is one rank
 };
 
 /// Runs an even number of steps. Compiled for each level of the instruction set.

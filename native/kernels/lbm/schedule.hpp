@@ -16,21 +16,21 @@ struct Task {
     friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// Several time steps in one pass over the memory: what a step leaves in the caches the next one
-/// takes from there (temporal blocking by split tiles: T. Grosser et al., HiStencils 2014). A row's
-/// step k must come after step k - 1 of the rows around it.
+/// Several time steps in one pass over the memory: each step finds the results of the one before in
+/// the caches (temporal blocking by split tiles: T. Grosser et al., HiStencils 2014). A row's step
+/// k must come after step k - 1 of the rows around it.
 ///
-/// A thread has a slab of planes. First it does, plane by plane, each step where all that the step
-/// needs is in its slab: a plane less at both ends with each step. Then, once all threads are so
-/// far, each does the seam at its lower end, which widens by a plane to both sides with each step.
-/// The seam between the last slab and the first is that of a periodic box. Within a plane, tiles of
-/// rows move down by a row with each step, and the rows around y = 0 come last.
+/// A thread has a slab of planes. First it computes each step, plane by plane, as far as everything
+/// that the step needs is in its slab: one plane less at both ends with each step. When all threads
+/// have done so, each computes the seam at its lower end, which grows by a plane on both sides with
+/// each step. The seam between the last slab and the first is that of a periodic box. Within a
+/// plane, tiles of rows move down by a row with each step, and the rows around y = 0 come last.
 struct Schedule {
     int steps = 1;                         ///< in a block; 1: a step follows the other everywhere
     std::vector<std::vector<Task>> slabs;  ///< by thread
     std::vector<std::vector<Task>> seams;
     /// How often a block moves a row between memory and caches, on average over all rows: once, and
-    /// once more for the rows of seams, and of wedges around y = 0 where planes have several tiles.
+    /// once more for the rows of seams, and of wedges around y = 0 if planes have several tiles.
     double passes = 1;
 };
 
@@ -40,8 +40,8 @@ struct Slabs {
     std::vector<int> bounds;
 };
 
-/// Most steps in a block, an even number up to `wanted`, that the slabs are thick enough for; 1
-/// where they are too thin for any block.
+/// Largest number of steps in a block, even and at most `wanted`, for which the slabs are thick
+/// enough; 1 if they are too thin for any block.
 int possible_steps(const Slabs& slabs, int wanted);
 
 /// `tile`: rows of a tile, at least 1. `steps` is what possible_steps() allows.

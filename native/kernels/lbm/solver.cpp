@@ -88,7 +88,7 @@ void Solver::block(const Execution& execution) {
     work_.schedule = steps > 1 ? make_schedule(slabs, steps, chosen.tile) : Schedule{};
 }
 
-/// Each thread's pages next to it, where memory has nodes.
+/// Places each thread's pages in its own memory node.
 void Solver::touch() {
 #pragma omp parallel for num_threads(work_.threads) schedule(static, 1)
     for (int thread = 0; thread < work_.threads; ++thread) {

@@ -10,7 +10,8 @@
 
 namespace aferir::lbm {
 
-/// The processes of one program, of which there may be one; they see MPI through this class alone.
+/// The processes of one program, possibly only one; the rest of the code accesses MPI through this
+/// class only.
 class World {
   public:
     World() = default;
@@ -26,11 +27,11 @@ class World {
     virtual void wait() const = 0;
     [[nodiscard]] virtual double sum(double value) const = 0;
     [[nodiscard]] virtual double largest(double value) const = 0;
-    /// What these cells need of other ranks; `cells` outlives it.
+    /// Exchange that these cells need with other ranks; `cells` outlives it.
     [[nodiscard]] virtual std::unique_ptr<Exchange> exchange(const Cells& cells) const = 0;
 };
 
-/// How to compute; nothing here changes the result beyond rounding.
+/// Way of computing; nothing here changes the result beyond rounding.
 struct Execution {
     Advance* advance = nullptr;
     int threads = 1;
@@ -52,11 +53,11 @@ struct Totals {
 
 class Solver {
   public:
-    /// At rest. Errors: UsageError, OutOfMemory.
+    /// Makes a solver with the fluid at rest. Errors: UsageError, OutOfMemory.
     Solver(const Geometry& geometry, const Physics& physics, const Execution& execution,
            const World& world);
 
-    /// Back to how it was made.
+    /// Sets the fluid to rest again.
     void rest();
 
     /// `steps` is even.

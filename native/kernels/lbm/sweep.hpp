@@ -10,7 +10,7 @@
 
 namespace aferir::lbm::AFERIR_ISA {
 
-/// One thread's steps of rows.
+/// One thread's part of each step, row by row.
 class Sweep {
   public:
     explicit Sweep(const Work& work)
@@ -61,7 +61,7 @@ class Sweep {
             const Run& run = cells_.runs[r];
             std::size_t i = 0;
             // An odd step writes the opposite population to the place that one was read from, as an
-            // even step does: so both are one, but for where the places are.
+            // even step does: the two differ only in where the places are.
             const auto places = [&](int q) __attribute__((always_inline)) {
                 return f_ + i + (q == 0 ? run.first : run.at[static_cast<std::size_t>(q) - 1]);
             };
@@ -74,7 +74,7 @@ class Sweep {
         }
     }
 
-    /// As many cells as there are lanes.
+    /// Updates as many cells as there are lanes.
     template <typename Places>
     [[gnu::always_inline]] void whole(Places places) const {
         std::array<Vector, kDirections> f;
@@ -84,7 +84,7 @@ class Sweep {
             [&](auto q) __attribute__((always_inline)) { store(places(opposite(q)), f[q]); });
     }
 
-    /// Fewer.
+    /// Updates fewer cells than there are lanes.
     template <typename Places>
     [[gnu::always_inline]] void part(Places places, std::size_t count) const {
 #if defined(__AVX512F__)
@@ -109,8 +109,8 @@ class Sweep {
 #endif
     }
 
-    /// What leaves at one end comes in at the other with the density there (J. Zhang and D. Y.
-    /// Kwok, Phys. Rev. E 73, 047702, 2006).
+    /// Populations that leave at one end enter at the other with the density there (J. Zhang and D.
+    /// Y. Kwok, Phys. Rev. E 73, 047702, 2006).
     void jump(std::size_t parity, std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin; i < end; ++i) {
             const auto& at = cells_.jumps[parity][i];

@@ -19,7 +19,8 @@ constexpr std::string_view kProgram = "memory-bandwidth";
 constexpr std::size_t kCacheFactor = 4;
 constexpr std::size_t kArrays = 3;
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kReserve = std::size_t{64} << 20U;  // the program, and others' breath
+// for the program itself, and a margin for others
+constexpr std::size_t kReserve = std::size_t{64} << 20U;
 constexpr std::size_t kLeastBytes = std::size_t{1} << 16U;
 constexpr double kTolerance = 1e-12;
 

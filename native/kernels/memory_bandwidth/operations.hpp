@@ -20,11 +20,11 @@ std::size_t bytes_per_element(Operation operation);
 
 enum class Stores { kRegular, kNonTemporal };
 
-/// Whether this processor's stores can pass by the caches.
+/// Whether this processor's stores can bypass the caches.
 bool has_non_temporal_stores();
 
-/// One round of copy, scale, add, triad leaves a as it was only for this scalar, sqrt(2) - 1, so
-/// any number of rounds can be verified without overflow.
+/// Scalar sqrt(2) - 1: only with it does one round of copy, scale, add and triad leave a unchanged,
+/// so that any number of rounds can be verified without overflow.
 inline constexpr double kScalar = 0.41421356237309504880;
 
 /// Equal parts of the three arrays, 64-byte aligned.
@@ -44,7 +44,7 @@ struct Values {
     double c = 0;
 };
 
-/// What any element is after `rounds` rounds.
+/// Values of every element after `rounds` rounds.
 Values expected_values(int rounds);
 
 /// Largest relative difference of any element from its expected value.

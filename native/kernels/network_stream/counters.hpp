@@ -10,11 +10,11 @@ namespace aferir {
 /// Name to count, e.g. `TcpRetransSegs`, as nstat(8) writes them.
 using Counters = std::map<std::string, std::int64_t, std::less<>>;
 
-/// Counters of /proc/net/snmp or /proc/net/netstat: pairs of lines, names and values. Only those
-/// of TCP and MPTCP; what does not fit the format is passed over.
+/// Counters of /proc/net/snmp or /proc/net/netstat: pairs of lines, names and values. Only those of
+/// TCP and MPTCP; other lines are skipped.
 Counters parse_counters(std::string_view text);
 
-/// What has grown, and by how much.
+/// Counters that have grown, with their growth.
 Counters difference(const Counters& before, const Counters& after);
 
 struct LinkBytes {
@@ -23,10 +23,10 @@ struct LinkBytes {
     friend bool operator==(const LinkBytes&, const LinkBytes&) = default;
 };
 
-/// Bytes of each interface out of /proc/net/dev, by its name; `lo` is left out.
+/// Bytes of each interface in /proc/net/dev, by its name; without `lo`.
 std::map<std::string, LinkBytes> parse_links(std::string_view text);
 
-/// Both files of TCP counters, of this process's network namespace.
+/// Reads both files of TCP counters, of this process's network namespace.
 Counters read_counters();
 
 std::map<std::string, LinkBytes> read_links();

@@ -2,13 +2,14 @@
 
 namespace aferir {
 
-/// The longest time without traffic: seconds of a monotonic clock, noted in order.
+/// Finds the longest time without traffic, from times in seconds of a monotonic clock, noted in
+/// order.
 class GapWatch {
   public:
     void note(double now_s);
     /// Seconds of the longest pause between two notes; 0 with fewer than two.
     [[nodiscard]] double longest_s() const { return longest_s_; }
-    /// When it began, on the clock of the notes.
+    /// Start of that pause, by the same clock.
     [[nodiscard]] double began_s() const { return began_s_; }
     [[nodiscard]] double first_s() const { return first_s_; }
     [[nodiscard]] double last_s() const { return last_s_; }

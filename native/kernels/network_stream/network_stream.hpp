@@ -9,7 +9,7 @@
 
 namespace aferir {
 
-/// What both ends are told.
+/// Options of both ends.
 struct StreamOptions {
     std::vector<std::string> to;
     std::string ready;
@@ -25,11 +25,11 @@ struct StreamOptions {
 /// returns one line of JSON. Errors: std::runtime_error.
 std::string send_streams(const StreamOptions& options);
 
-/// Takes all connections until each has ended, and returns one line of JSON.
-/// Errors: std::runtime_error.
+/// Accepts all connections, receives until each has ended, and returns one line of JSON. Errors:
+/// std::runtime_error.
 std::string receive_streams(const StreamOptions& options);
 
-/// The program but for `main`; returns the exit code.
+/// The whole program except `main`; returns the exit code.
 int network_stream(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
 
 }  // namespace aferir

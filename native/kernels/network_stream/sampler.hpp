@@ -12,7 +12,7 @@ class Sampler {
   public:
     explicit Sampler(double interval_s);
 
-    /// Takes a sample where one is due; `bytes` is the program's total so far.
+    /// Takes a sample if one is due; `bytes` is the program's total so far.
     void look(double now_s, std::int64_t bytes);
     /// Seconds until the next sample is due.
     [[nodiscard]] double due_in(double now_s) const;
@@ -35,7 +35,7 @@ class Sampler {
 /// Seconds of CLOCK_MONOTONIC.
 double monotonic_s();
 
-/// What TCP has counted since `before`, as a JSON object.
+/// Growth of TCP's counters since `before`, as a JSON object.
 std::string counted_since(const Counters& before);
 
 }  // namespace aferir

@@ -33,7 +33,7 @@ inline constexpr std::size_t kBlock = std::size_t{5} * kLanes;  ///< doubles
 /// first block ends with i = 0, so that the inner points begin with one.
 class Field {
   public:
-    /// `size` points along an edge.
+    /// Field of a cube with `size` points along an edge.
     explicit Field(int size) : Field(size, {0, size}, {0, size}) {}
 
     Field(int size, GridRange planes, GridRange rows)
@@ -52,9 +52,9 @@ class Field {
     [[nodiscard]] GridRange planes() const { return planes_; }
     [[nodiscard]] GridRange rows() const { return rows_; }
 
-    /// Those that cover the inner points of a row.
+    /// Blocks that cover the inner points of a row.
     [[nodiscard]] int inner_blocks() const { return inner_blocks_; }
-    /// All of a row.
+    /// All blocks of a row.
     [[nodiscard]] int blocks() const { return static_cast<int>(row_ / kBlock); }
     [[nodiscard]] std::size_t row_step() const { return row_; }
     [[nodiscard]] std::size_t plane_step() const { return plane_; }
@@ -66,7 +66,7 @@ class Field {
                static_cast<std::size_t>(index + 1) * kBlock;
     }
 
-    /// Sets all of plane k, padding as well.
+    /// Sets all of plane k, including padding.
     void fill(int k, const State& state) const {
         double* const plane = block(k, rows_.begin, -1);
         for (std::size_t place = 0; place < plane_; ++place) {
@@ -90,13 +90,13 @@ class Field {
         }
     }
 
-    /// All of some rows of plane k, as they lie in memory.
+    /// All values of some rows of plane k, in the order of memory.
     [[nodiscard]] std::span<double> span(int k, GridRange rows) const {
         return {block(k, rows.begin, -1), static_cast<std::size_t>(rows.size()) * row_};
     }
 
     static std::size_t bytes(int size) { return bytes(size, size, size); }
-    /// Of as many planes and rows.
+    /// Bytes of a field with that many planes and rows.
     static std::size_t bytes(int size, int planes, int rows) {
         return 5 * static_cast<std::size_t>(planes) * static_cast<std::size_t>(rows) *
                (static_cast<std::size_t>(size) + std::size_t{2} * kLanes) * sizeof(double);
@@ -139,7 +139,7 @@ struct Lines {
         return changes + static_cast<std::size_t>(point) * change_step;
     }
 
-    /// Asks for the cache lines of a point some way ahead.
+    /// Prefetches the cache lines of a point some way ahead.
     void prefetch(int point) const {
         for (std::size_t place = 0; place < kBlock; place += 8) {
             __builtin_prefetch(state(point) + place);
@@ -148,8 +148,8 @@ struct Lines {
     }
 };
 
-/// The same where each point's blocks are in a row of its own: its block 0, for all lines of rows
-/// that lie together.
+/// Lines whose points have their blocks in one row each: block 0 of it, for all lines of adjacent
+/// rows.
 struct RowLines {
     double* const* state_rows;
     double* const* change_rows;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a time step of BT and SP does with a plane of constant k (right-hand side, solves along x
-// and y, while the plane is in the cache) and with one of constant j (solves along z, and the new
+// Parts of a time step of BT and SP: those for a plane of constant k (right-hand side, solves along
+// x and y, while the plane is in the cache) and with one of constant j (solves along z, and the new
 // state).
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline void set_forcing(const Field& forcing, const ExactField& exact, int k) {
 
 /// Sets plane k of the state to the initial field.
 inline void set_state(const Field& state, const ExactField& exact, int k) {
-    // Padding takes part in divisions and roots: a state of positive pressure.
+    // Padding takes part in divisions and roots, and so gets a state of positive pressure.
     state.fill(k, {1, 1, 1, 1, 3});
     for (int j = state.rows().begin; j < state.rows().end; ++j) {
         for (int i = 0; i < exact.size(); ++i) {
@@ -37,7 +37,7 @@ inline void set_state(const Field& state, const ExactField& exact, int k) {
     }
 }
 
-/// For one thread; `Solver` is BtLines or SpLines.
+/// Work of one thread; `Solver` is BtLines or SpLines.
 template <typename Solver>
 class AdiPlanes {
   public:
@@ -83,7 +83,7 @@ class AdiPlanes {
     /// The right-hand side of up to kLanes rows of a plane, and the solution along them.
     void solve_x(int k, int j, int rows, double* const* changes) {
         turn_states(k, j);
-        // Rows that the cube does not have are solved as well, for nothing: with any finite sums.
+        // Rows beyond the cube are solved as well, without effect: any finite sums will do.
         alignas(kVectorBytes) std::array<double, kLanes * kBlock> sums{};
         for (int block = 0; block < state_.inner_blocks(); ++block) {
             right_side_.run(state_, forcing_, k, j, rows, block, sums.data());
@@ -93,7 +93,7 @@ class AdiPlanes {
         solver_.template solve<0>(
             {turned_states_.data() + (kLanes - 1) * kBlock, turned_changes_.data(), kBlock, kBlock},
             scratch_.data());
-        // Where vectors reach past the last inner point of a row, there is no change.
+        // Vectors that extend beyond the last inner point of a row have no change there.
         std::fill(turned_changes_.data() + (static_cast<std::size_t>(size_) - 1) * kBlock,
                   turned_changes_.data() + turned_changes_.size(), 0.0);
         for (int block = 0; block < state_.inner_blocks(); ++block) {
@@ -102,7 +102,7 @@ class AdiPlanes {
         }
     }
 
-    /// kLanes rows; in place of those that the cube does not have, its last.
+    /// Turns the states of kLanes rows; rows beyond the cube are replaced by its last one.
     void turn_states(int k, int j) {
         for (int block = 0; block < state_.blocks(); ++block) {
             turn([&](int row) { return state_.block(k, std::min(j + row, size_ - 1), block - 1); },
@@ -114,7 +114,7 @@ class AdiPlanes {
         }
     }
 
-    /// Of the inner point 1 + block kLanes + point; the block of point 0 comes first.
+    /// Change of the inner point 1 + block kLanes + point; the block of point 0 comes first.
     [[nodiscard]] double* turned_change(int block, int point) {
         return turned_changes_.data() +
                static_cast<std::size_t>(block * kLanes + point + 1) * kBlock;

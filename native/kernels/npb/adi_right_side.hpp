@@ -12,7 +12,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// What the differences along an axis need of a point beside its state.
+/// Quantities of a point, besides its state, that the differences along an axis need.
 struct Flow {
     Vector inverse;  ///< of the density
     Vector speed;    ///< along the axis
@@ -20,7 +20,7 @@ struct Flow {
     Vector heat;  ///< viscous energy flux that comes of the kinetic energy
 };
 
-/// What the solves need.
+/// Quantities of a point that the solves need.
 struct Medium {
     Vector inverse;
     std::array<Vector, 3> velocity;
@@ -48,8 +48,8 @@ template <int Axis>
             factors.kinetic * medium.kinetic + factors.dilation * speed * speed};
 }
 
-/// The point that is dealt with and its neighbours on the line. They stay where they are in memory:
-/// to move them on would cost more than to read them.
+/// A point and its neighbours on the line. They stay in their places in memory: moving them would
+/// cost more than reading them.
 template <typename Item>
 class Window {
   public:
@@ -81,7 +81,7 @@ class Window {
     Item* after_ = &third_;
 };
 
-/// What the five states of a line around a point count: diffusion less dissipation.
+/// Weights of the five states of a line around a point: diffusion minus dissipation.
 struct Stencil {
     Stencil(int position, int size, double diffusion)
         : back(position > 2 ? 2 : 1), onward(position < size - 3 ? 2 : 1) {
@@ -185,8 +185,8 @@ class RightSide {
         }
     }
 
-    /// Adds the differences along x to what `run` gave for a point of kLanes lines along x, and
-    /// multiplies by the time step.
+    /// Adds the differences along x to the results of `run` for a point of kLanes lines along x,
+    /// and multiplies by the time step.
     [[gnu::always_inline]] void complete(Values& sum, const Lines& lines, int point,
                                          const Medium& before, const Medium& here,
                                          const Medium& after) const {

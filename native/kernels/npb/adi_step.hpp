@@ -12,7 +12,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// What all threads share.
+/// Fields that all threads share.
 struct AdiFields {
     explicit AdiFields(int size) : state(size), change(size), forcing(size) {}
 

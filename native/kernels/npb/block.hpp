@@ -29,7 +29,7 @@ void store_block(double* target, Block<W> block) {
     std::memcpy(target, &block, sizeof block);
 }
 
-/// Of the 2 W points of `low` and `high`, those at First, First + Step, ...
+/// Selects from the 2 W points of `low` and `high` those at First, First + Step, ...
 template <int First, int Step, int W, int... I>
 Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...> /*places*/) {
     return shuffled<(First + Step * I)...>(low, high);

@@ -18,7 +18,7 @@ namespace aferir::npb::AFERIR_ISA {
 /// other momenta, energy.
 using Matrix = std::array<Values, 5>;
 
-/// Where the Jacobians of the fluxes are not 0.
+/// Elements of the Jacobians of the fluxes that are not 0.
 inline constexpr std::array<std::array<bool, 5>, 5> kCoupled{{{true, true, false, false, false},
                                                               {true, true, true, true, true},
                                                               {true, true, true, false, false},
@@ -60,7 +60,7 @@ class BtLines {
     static constexpr std::array<std::size_t, 5> kOrder{0, 1 + Axis, 1 + (Axis + 1) % 3,
                                                        1 + (Axis + 2) % 3, 4};
 
-    /// What the Jacobians need of a state; velocity[0] is along the line.
+    /// Quantities of a state that the Jacobians need; velocity[0] is along the line.
     struct Local {
         template <int Axis>
         [[gnu::always_inline]] static Local from(const Medium& medium) {
@@ -171,8 +171,9 @@ class BtLines {
         });
     }
 
-    /// In place: the factors L (its unit diagonal not stored) and U, with the reciprocals of U's
-    /// diagonal. The blocks are dominated by their diagonals, so that no row is exchanged.
+    /// Replaces a block by its factors L (whose unit diagonal is not stored) and U, with the
+    /// reciprocals of U's diagonal. The blocks are diagonally dominant, so that no row is
+    /// exchanged.
     [[gnu::always_inline]] static void factorize(Matrix& block) {
         unroll<5>([&](auto p) __attribute__((always_inline)) {
             block[p][p] = 1.0 / block[p][p];

@@ -33,8 +33,8 @@ class BlockedRows {
   public:
     static constexpr std::size_t kLanes = 8;
 
-    /// Call it from the thread that will multiply: it is the first to touch the arrays. `rows`
-    /// begins at a multiple of kLanes and ends at one, or at the matrix's end.
+    /// Call it in the thread that will multiply, which must be the first to touch the arrays.
+    /// `rows` begins at a multiple of kLanes and ends at one, or at the matrix's end.
     BlockedRows(const SparseMatrix& matrix, Range rows) : BlockedRows(Plan(matrix, rows)) {}
 
     /// y[rows] = A x. `y` is readable and writable to one element past the matrix's order, which
@@ -62,7 +62,7 @@ class BlockedRows {
         std::array<std::uint32_t, kLanes> rows;
     };
 
-    /// Where the elements of each slice's lanes are in the matrix.
+    /// Places of the elements of each slice's lanes in the matrix.
     struct Plan {
         Plan(const SparseMatrix& source, Range part) : matrix(source), rows(part) {
             const auto columns = matrix.width;
@@ -205,8 +205,8 @@ class BlockedRows {
     HugeArray<std::uint64_t> indices_;
 };
 
-/// The part of `thread` when rows are dealt out in contiguous parts of about as many elements;
-/// parts begin at multiples of eight rows, so that no two threads write one cache line.
+/// Rows of `thread`, when rows are distributed in contiguous parts of about as many elements; parts
+/// begin at multiples of eight rows, so that no two threads write one cache line.
 inline Range share_rows(const SparseMatrix& matrix, int thread, int threads) {
     const auto bound = [&](int part) {
         const auto elements = matrix.starts.back() * static_cast<std::size_t>(part) /

@@ -26,8 +26,8 @@ Element* find(SparseVector& vector, std::uint32_t column) {
     return found == vector.end() ? nullptr : &*found;
 }
 
-/// A random vector whose element `own` is 0.5. A position is drawn from the next power of two and
-/// thrown away if it lies outside, or is taken: so the specification keeps it portable.
+/// A random vector whose element `own` is 0.5. A position is drawn from the next power of two, and
+/// drawn again if it lies outside or is taken, which the specification prescribes for portability.
 SparseVector random_vector(const CgProblem& problem, std::uint32_t own, std::uint64_t& seed) {
     const auto order = static_cast<std::uint32_t>(problem.order);
     const auto range = static_cast<double>(std::bit_ceil(order));

@@ -50,7 +50,7 @@ struct MatrixPart {
 /// sparse vectors, with weights that fall geometrically from 1 to 0.1, plus (0.1 - shift) I.
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads);
 
-/// A part of it alone, whose rows and columns are counted from 0.
+/// A part of the matrix only, whose rows and columns are counted from 0.
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads, const MatrixPart& part);
 
 }  // namespace aferir::npb

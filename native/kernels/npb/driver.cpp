@@ -76,7 +76,7 @@ ProblemClass read_class(const Arguments& arguments) {
 }
 
 JsonObject& add_outcome(JsonObject& json, const Outcome& outcome) {
-    // A run that did not verify has no figures: whatever took that time was not the benchmark.
+    // A run that did not verify has no figures, as it did not compute the benchmark.
     if (outcome.verified) {
         json.integer("iterations", outcome.iterations)
             .number("duration_s", outcome.seconds)

@@ -20,10 +20,10 @@ struct Variant {
 /// The value of --class. Errors: UsageError.
 ProblemClass read_class(const Arguments& arguments);
 
-/// Writes the figures, or without them that and why the run did not verify.
+/// Writes the figures, or, if the run did not verify, that and the reason instead.
 JsonObject& add_outcome(JsonObject& json, const Outcome& outcome);
 
-/// The whole program but for `main`: reads the command line, runs the best variant that this
+/// The whole program except `main`: reads the command line, runs the best variant that this
 /// processor can, and prints one JSON line to `out`. Returns the exit code: 0, 1 (unverified),
 /// 2 (command line), 3 (not enough memory).
 int drive(std::string_view program, std::span<const Variant> variants,

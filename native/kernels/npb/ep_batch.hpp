@@ -8,7 +8,7 @@
 #include "npb/logarithm.hpp"
 #include "npb/random.hpp"
 
-// EP's batches of random numbers, each of which can be done by itself.
+// EP's batches of random numbers, which are independent of each other.
 
 namespace aferir::npb::AFERIR_ISA {
 

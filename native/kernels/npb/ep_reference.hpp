@@ -10,8 +10,8 @@ namespace aferir::npb {
 
 inline constexpr std::size_t kAnnuli = 10;
 
-/// What EP computes from its Gaussian deviates: their sums, and how many pairs have their larger
-/// deviate, taken absolutely, from l up to l + 1.
+/// Results of EP from its Gaussian deviates: their sums, and the number of pairs whose larger
+/// absolute deviate is from l up to l + 1.
 struct GaussianSums {
     double sx;
     double sy;

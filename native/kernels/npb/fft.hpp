@@ -139,7 +139,7 @@ inline std::vector<Twiddle> twiddles(int length) {
 
 enum class Direction { kForward, kInverse };
 
-/// Compiled once, for the longest of problems alone.
+/// Compiled as one function, called by the longest problems only.
 template <int Radix>
 [[gnu::noinline]] Row<Radix> long_dft(const Row<Radix>& in);
 

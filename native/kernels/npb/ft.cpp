@@ -26,7 +26,8 @@ class Solver {
           spectrum_(2 * grid.points()),
           work_(grid.plane() * static_cast<std::size_t>(grid.nz)) {}
 
-    // Everything before the first time step; NPB repeats and times it, tables and all.
+    // Everything before the first time step; NPB repeats it with the clock running, including the
+    // tables.
     void initialise() {
         axes_ = Axes(grid_);
 #pragma omp parallel num_threads(threads_)

@@ -169,7 +169,7 @@ void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
         axis.table,
         [&](int z) {
             const double* const tile = tile_at(z);
-            // More planes than the hardware follows.
+            // The hardware follows fewer streams than there are planes.
             __builtin_prefetch(tile + kTile);
             __builtin_prefetch(tile + kTile + kLanes);
             return load_tile(tile);
@@ -183,7 +183,8 @@ void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
 struct Decays {
     Decays(const Grid& grid, int steps)
         : x(decay(grid.nx, steps)), y(decay(grid.ny, steps)), z(decay(grid.nz, steps)) {}
-    /// Of pencil `index` (of all x blocks and y), before the factor of z.
+    /// Decay of pencil `index` (of all x blocks and y) along x and y; the factor of z is still
+    /// missing.
     [[nodiscard]] Vector along_xy(std::size_t index) const {
         const auto ny = y.size();
         return load(x.data() + index / ny * kLanes) * y[index % ny];

@@ -48,7 +48,7 @@ void prepare(Sort& sort, Member& member) {
     member.wait();
 }
 
-/// Plants this iteration's two keys and looks up the keys whose ranks will be tested.
+/// Sets this iteration's two keys, and looks up the keys whose ranks will be tested.
 void plant_keys(Sort& sort, int iteration) {
     const auto step = static_cast<std::size_t>(iteration);
     sort.keys[step] = static_cast<std::uint32_t>(iteration);
@@ -79,8 +79,8 @@ void iterate(Sort& sort, Member& member, int iteration) {
     }
 }
 
-/// Puts every key where its rank says and tells whether they are in order then. Counts the ranks
-/// down. Each thread places the keys of its part of the key range.
+/// Moves every key to its rank and returns whether they are in order then. Decreases the ranks.
+/// Each thread moves the keys of its part of the key range.
 bool verify_order(const Sort& sort, int threads) {
     const auto size = sort.problem.keys();
     const HugeArray<std::uint32_t> sorted(size);

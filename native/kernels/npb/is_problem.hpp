@@ -36,11 +36,12 @@ const IsProblem& is_problem(ProblemClass problem);
 /// The rank that a test key has in `iteration` (from 1).
 std::int64_t expected_rank(const IsProblem::TestKey& test, int iteration);
 
-/// How many of the test keys have the right rank in `iteration`.
+/// Number of test keys that have the right rank in `iteration`.
 int count_right(const IsProblem& problem, int iteration,
                 const std::array<std::int64_t, kTestKeys>& ranks);
 
-/// `passed` of 5 ranks in each of 10 iterations, and one more if the keys were in order at last.
+/// `passed`: number of right ones among 5 ranks in each of 10 iterations, plus one if the keys are
+/// in order at the end.
 void verify_is(int passed, Outcome& outcome);
 
 /// Writes keys [first, first + keys.size()) of the problem's sequence: each is a quarter of the key

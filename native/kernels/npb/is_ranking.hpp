@@ -12,7 +12,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Where thread `id` of `count` begins when `size` things are dealt out in contiguous parts;
+/// First index of thread `id` of `count` when `size` elements are distributed in contiguous parts;
 /// rounded to cache lines of 32-bit numbers.
 inline std::size_t part_begin(std::size_t size, int id, int count) {
     constexpr std::size_t kLine = 16;
@@ -21,7 +21,7 @@ inline std::size_t part_begin(std::size_t size, int id, int count) {
                              kLine * kLine;
 }
 
-/// What a histogram found.
+/// Result of a histogram.
 struct Counted {
     const std::uint8_t* counts = nullptr;
     std::span<const std::uint32_t> carries;
@@ -29,7 +29,7 @@ struct Counted {
 
 /// One thread's histogram of its keys, in memory that others may read.
 ///
-/// Counters are bytes, because what they cost is cache misses: class A's 2^19 take 512 KiB and stay
+/// Counters are bytes, because their cost is in cache misses: class A's 2^19 take 512 KiB and stay
 /// in L2, where 32-bit ones would not. A key that comes a 256th time is noted in a list of carries,
 /// of which a thread can have at most its keys / 256.
 class Histogram {
@@ -41,7 +41,7 @@ class Histogram {
         return most_keys / 256 + 1;
     }
 
-    /// Begins anew, with counters for keys below `key_range`.
+    /// Starts again, with counters for keys below `key_range`.
     void clear(std::size_t key_range) {
         std::fill_n(counts_, key_range, std::uint8_t{0});
         carried_ = 0;
@@ -52,7 +52,7 @@ class Histogram {
         const std::uint32_t* const key = keys.data();
         std::size_t i = 0;
         for (; i + kTogether <= keys.size(); i += kTogether) {
-            // Streamed past the caches that the counters live in.
+            // Keys are streamed past the caches, which the counters occupy.
             __builtin_prefetch(key + i + kStream, 0, 0);
             for (std::size_t j = 0; j < kTogether; ++j) {
                 __builtin_prefetch(counts_ + key[i + kAhead + j], 1);
@@ -85,7 +85,7 @@ class Histogram {
     std::size_t carried_ = 0;
 };
 
-/// Adds up what the histograms have of the keys from `begin` on, as many as `sums` takes.
+/// Adds up the histograms' counts of the keys from `begin` on, as many as `sums` has room for.
 inline void merge_counts(std::span<const Counted> histograms, std::span<std::uint32_t> sums,
                          std::size_t begin) {
     constexpr std::size_t kChunk = 2048;  // its sums stay in L1 while threads are added
@@ -126,8 +126,8 @@ class Ranking {
           counted_(static_cast<std::size_t>(threads)),
           totals_(static_cast<std::size_t>(threads)) {}
 
-    /// Each thread calls it once, before the first rank(), with the most keys it will ever be
-    /// dealt.
+    /// Each thread calls it once, before the first rank(), with the largest number of keys that it
+    /// will receive.
     void prepare(const Member& member, std::size_t most_keys) {
         parts_[static_cast<std::size_t>(member.id())] =
             std::make_unique<Part>(ranks_.size(), most_keys);

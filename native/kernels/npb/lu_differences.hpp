@@ -13,7 +13,7 @@
 namespace aferir::npb::AFERIR_ISA {
 
 /// The coefficients of a point and of its neighbours at -2, -1, 1, 2 along one axis, in the sum of
-/// second and fourth difference. States on and beyond the boundary have no part in the fourth.
+/// second and fourth difference. The fourth difference excludes states on and beyond the boundary.
 struct Weights {
     std::array<double, 4> neighbour{};
     double centre = 0;
@@ -91,7 +91,7 @@ class Differences {
         return blocks;
     }
 
-    /// 1 where a point is inside the cube, else 0.
+    /// 1 if a point is inside the cube, else 0.
     template <int W>
     [[nodiscard, gnu::always_inline]] Block<W> active(std::ptrdiff_t column) const {
         return load_block<W>(z_.active.data() + column + shift_) *

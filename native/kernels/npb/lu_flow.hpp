@@ -83,10 +83,10 @@ inline LuFactors::LuFactors(int size, double time_step, double relaxation) {
     step = 1 / (relaxation * (2 - relaxation));
 }
 
-/// The states of W points, and what is derived from them everywhere.
+/// States of W points, and the quantities that every use of them needs.
 template <int W>
 struct LuFlow {
-    /// `load` gives the block of a quantity: the state's five, and 1 / density.
+    /// `load` returns the block of a quantity: the state's five, and 1 / density.
     template <typename Load>
     [[gnu::always_inline]] explicit LuFlow(const Load& load) : volume(load(Constant<5>{})) {
         unroll<5>([&](auto m) { state[m] = load(m); });
@@ -100,7 +100,7 @@ struct LuFlow {
     Block<W> motion;  ///< density times squared speed
 };
 
-/// Adds to the change at a point what its neighbour at `Side` (-1, +1) along `Axis` gives to it;
+/// Adds to the change at a point the contribution of its neighbour at `Side` (-1, +1) along `Axis`;
 /// `difference` is the neighbour's coefficient in the second and fourth difference.
 template <int Axis, int Side, int W>
 [[gnu::always_inline]] inline void add_neighbour(Five<W>& change, const LuFlow<W>& flow,
@@ -121,7 +121,7 @@ template <int Axis, int Side, int W>
     change[4] += flow.volume * (factors.half_kinetic * flow.motion + factors.conduction * u[4]);
 }
 
-/// Adds what the point itself gives to its change.
+/// Adds the point's own contribution to its change.
 template <int W>
 [[gnu::always_inline]] inline void add_centre(Five<W>& change, const LuFlow<W>& flow,
                                               Block<W> difference, const LuFactors& factors) {
@@ -131,7 +131,7 @@ template <int W>
                                 factors.diagonal_conduction * flow.state[4]);
 }
 
-/// Solves for `delta` with the block on the diagonal, D delta = right; 0 where `active` is 0.
+/// Solves for `delta` with the block on the diagonal, D delta = right; 0 if `active` is 0.
 template <int W>
 [[gnu::always_inline]] inline Five<W> solve_diagonal(const Five<W>& right, const LuFlow<W>& flow,
                                                      Block<W> active, const LuFactors& factors) {

@@ -14,7 +14,7 @@ struct LuShare {
     std::ptrdiff_t end;
 };
 
-/// The inner points of a cube that a process has: all along k.
+/// The inner points of a cube that belong to one process: all along k.
 struct Pencil {
     int size;  ///< points along an edge of the cube
     GridRange i;
@@ -46,7 +46,7 @@ class Fronts {
     [[nodiscard]] std::ptrdiff_t size() const { return pencil_.size; }
     [[nodiscard]] std::ptrdiff_t lanes() const { return lanes_; }
     [[nodiscard]] std::ptrdiff_t period() const { return period_; }
-    /// Those with points inside the cube.
+    /// Columns with points inside the cube.
     [[nodiscard]] std::ptrdiff_t columns() const { return pencil_.j.size(); }
 
     /// A range of the pencil with its rims.
@@ -61,7 +61,7 @@ class Fronts {
     /// Blocks that have points inside the cube: the first ones.
     [[nodiscard]] std::ptrdiff_t inner_blocks() const { return (columns() + lanes_ - 1) / lanes_; }
 
-    /// The blocks of one of `parts`, of which there are at most as many as inner blocks.
+    /// Blocks of one of `parts` parts; there are at most as many parts as inner blocks.
     [[nodiscard]] LuShare share(int part, int parts) const {
         return {part * inner_blocks() / parts, (part + 1) * inner_blocks() / parts};
     }

@@ -13,10 +13,10 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// The products of one point that are meant for its neighbour along one axis.
+/// Products of one point that its neighbour along one axis needs.
 using LuGift = std::array<double, 5>;
 
-/// What a worker leaves to the one that has the columns beside its own; nothing if there is none.
+/// Products that a worker leaves for the one with the adjacent columns; empty if there is none.
 struct Relay {
     struct alignas(64) Line {
         LuGift gift;
@@ -26,10 +26,10 @@ struct Relay {
     std::span<Line> lines;  ///< of the outermost point of the front swept before; the first is 0
 };
 
-/// Those of all workers, in memory that all of them have.
+/// Relays of all workers, in memory that they share.
 class Relays {
   public:
-    /// Doubles that the relays of so many workers need.
+    /// Number of doubles that the relays of so many workers need.
     static std::size_t values(const Fronts& fronts, int workers) {
         return static_cast<std::size_t>(workers) * (1 + lines_of(fronts)) * kLine;
     }
@@ -57,9 +57,9 @@ class Relays {
     HugeArray<double> memory_;
 };
 
-/// How the sweeps of a worker follow those of the workers with the columns beside its own. `Side`
-/// is +1 in the lower sweep, which comes from the columns before, and -1 in the upper one; fronts
-/// are counted from the begin of the sweep.
+/// Synchronises the sweeps of a worker with those of the workers that have the adjacent columns.
+/// `Side` is +1 in the lower sweep, which comes from the columns before, and -1 in the upper one;
+/// fronts are counted from the start of the sweep.
 class RelayLinks {
   public:
     /// `worker` of `workers`.
@@ -72,13 +72,13 @@ class RelayLinks {
           chunk_(patience.spins > 0 ? kChunk : fronts.size()),
           total_(static_cast<int>(fronts.end() - fronts.first())) {}
 
-    /// Fronts to sweep from one wait to the next.
+    /// Number of fronts swept between two waits.
     [[nodiscard]] std::ptrdiff_t chunk() const { return chunk_; }
 
     template <int Side>
     void start() {}
 
-    /// Returns when there is all that the fronts up to `end` need.
+    /// Returns when everything that the fronts up to `end` need is there.
     template <int Side>
     void await(std::ptrdiff_t end) const {
         if (auto* const from = source<Side>().progress; from != nullptr) {
@@ -86,27 +86,27 @@ class RelayLinks {
         }
     }
 
-    /// The fronts up to `end` have been swept.
+    /// Announces that the fronts up to `end` have been swept.
     template <int Side>
     void passed(std::ptrdiff_t end) {
         own_.progress->reach(swept_ + static_cast<int>(end));
         swept_ += end == total_ ? total_ : 0;
     }
 
-    /// What the point beside our outermost one in a front gives to it, or null.
+    /// Products for our outermost point of a front from the adjacent worker's point, or null.
     template <int Side>
     [[nodiscard]] const LuGift* incoming(std::ptrdiff_t front) const {
         const auto& from = source<Side>();
         return from.lines.empty() ? nullptr : &from.lines[static_cast<std::size_t>(front)].gift;
     }
 
-    /// Where to leave what our outermost point at the other end gives, or null.
+    /// Place for the products of our outermost point at the other end, or null.
     template <int Side>
     [[nodiscard]] LuGift* outgoing(std::ptrdiff_t front) {
         return &own_.lines[static_cast<std::size_t>(front) + 1].gift;
     }
 
-    /// Nothing: no worker has points beside ours along i.
+    /// Does nothing: no worker has points beside ours along i.
     template <int Side, int W>
     void receive_along_i(std::ptrdiff_t /*front*/, double* /*gifts*/) const {}
     template <int Side, int W>

@@ -19,7 +19,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// What a run does.
+/// Parameters of a run.
 struct LuPlan {
     int size;
     double time_step;
@@ -41,7 +41,7 @@ inline State state_at(const LuFields& fields, const Place& place) {
     return state;
 }
 
-/// A block is the least that a worker can have of a front.
+/// Number of threads with work: a block is the smallest part of a front.
 inline int working_threads(const Fronts& fronts, int threads) {
     return std::min(threads, static_cast<int>(fronts.inner_blocks()));
 }
@@ -80,8 +80,8 @@ void set_states(LuFields& fields, int first, int step, const StateAt& state_at_p
     }
 }
 
-/// The run of one worker; all share fields and relays. `Member` tells which one it is, and waits
-/// for the others.
+/// One worker's part of a run; all workers share fields and relays. `Member` knows the worker's
+/// number, and waits for the others.
 template <int W, typename Member>
 class LuWorker {
   public:
@@ -94,7 +94,7 @@ class LuWorker {
           links_(fields.fronts, relays, member.id(), working_, patience),
           sweep_(fields, LuFactors(exact.size(), time_step, kRelaxation), share(), links_) {}
 
-    /// The forcing, and the initial state.
+    /// Computes the forcing and the initial state.
     void prepare() {
         fill_padding<W>(fields_, member_.id(), member_.count());
         member_.wait();
@@ -135,7 +135,7 @@ class LuWorker {
   private:
     [[nodiscard]] bool works() const { return member_.id() < working_; }
 
-    /// Nothing for a worker beyond the last that works.
+    /// Blocks of this worker; empty for workers beyond the last one with work.
     [[nodiscard]] LuShare share() const {
         return works() ? fields_.fronts.share(member_.id(), working_) : LuShare{0, 0};
     }
@@ -211,7 +211,7 @@ void run_in_blocks(const LuPlan& plan, const ExactField& exact, const Check& che
 template <typename Body>
 void with_block_width(int size, int parts, const Body& body) {
     const auto enough = [&](int width) { return Fronts(size, width).inner_blocks() >= parts; };
-    // Wide blocks of a small grid would be padding for the most part.
+    // In a small grid, wide blocks would consist mostly of padding.
     if (kLanes > 4 && size > 3 * kLanes && enough(kLanes)) {
         body(Constant<kLanes>{});
     } else if (kLanes >= 4 && enough(4)) {
@@ -221,7 +221,7 @@ void with_block_width(int size, int parts, const Body& body) {
     }
 }
 
-/// The same in the widest blocks of which a front has at least one for each thread.
+/// Runs in the widest blocks of which a front has at least one for each thread.
 template <typename Check>
 void run_plan(const LuPlan& plan, const ExactField& exact, const Check& check) {
     with_block_width(plan.size, plan.threads,

@@ -14,7 +14,7 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// The fields of a run, in the order of `Fronts`.
 struct LuFields {
-    /// Memory of this process alone.
+    /// Makes the fields in memory of this process only.
     LuFields(const Fronts& layout, int parts)
         : LuFields(layout, parts, [](std::size_t size) { return HugeArray<double>(size); }) {}
 
@@ -36,13 +36,13 @@ struct LuFields {
     FrontArray<5> forcing;  ///< -H times the time step
 };
 
-/// One thread's or process's part in the sweeps: a range of blocks of W columns. `Links` is what it
-/// has to do with those that have the points beside its own (see RelayLinks).
+/// One thread's or process's part in the sweeps: a range of blocks of W columns. `Links` exchanges
+/// products with the parts that have the adjacent points (see RelayLinks).
 ///
 /// One step is D v = dt (R(u) + H) + lower(v) from the first front to the last, which also computes
 /// R(u); then, backwards, D w = upper(v), v = v + w, u = u + v / (omega (2 - omega)), which also
 /// updates u. A point gives each neighbour the product of its Jacobian block with v as soon as it
-/// has v; u may then change. So u, v and H pass through memory once a sweep, and nothing else does.
+/// has v; u may then change. So only u, v and H pass through memory, once per sweep.
 template <int W, typename Links>
 class LuSweep {
   public:
@@ -62,7 +62,7 @@ class LuSweep {
         sweep<-1>([&](std::ptrdiff_t done) { upper_front(done); });
     }
 
-    /// Stores dt R(u) as the forcing of which it is the opposite: R(u) + H is then 0.
+    /// Stores -dt R(u) as the forcing, so that R(u) + H is 0.
     void force() {
         each_residual([&](std::ptrdiff_t front, std::ptrdiff_t block, const Five<W>& residual) {
             store_five(fields_.forcing.at(front, block), residual);
@@ -95,14 +95,15 @@ class LuSweep {
     /// Doubles in a front of gifts.
     [[nodiscard]] std::ptrdiff_t width() const { return (share_.end - share_.begin) * kFive; }
 
-    /// What the points visited last gave along x and y (of one front) and z (of a plane's fronts).
+    /// Products of the points visited last, along x and y (of one front) and z (of a plane's
+    /// fronts).
     [[nodiscard]] double* along_x() { return gifts_.data(); }
     [[nodiscard]] double* along_y() { return gifts_.data() + width(); }
     [[nodiscard]] double* along_z(std::ptrdiff_t front) {
         return gifts_.data() + (2 + front % fields_.fronts.period()) * width();
     }
 
-    /// `per_front` gets the number of fronts swept before.
+    /// `per_front` is called with the number of fronts swept before.
     template <int Side, typename PerFront>
     void sweep(const PerFront& per_front) {
         std::memset(gifts_.data(), 0, gifts_.size() * sizeof(double));
@@ -120,7 +121,7 @@ class LuSweep {
         }
     }
 
-    /// What comes from beside to our outermost column, in all lanes.
+    /// Products from the adjacent part for our outermost column, in all lanes.
     template <int Side>
     [[nodiscard]] Five<W> from_beside(std::ptrdiff_t done) const {
         Five<W> all{};

@@ -16,7 +16,7 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// The grids of a V-cycle; level 0 has 2 points along an edge, the last one the problem's.
 struct Levels {
-    /// In memory of this process alone.
+    /// Makes the grids in memory of this process only.
     explicit Levels(std::size_t size)
         : Levels(size, [](std::size_t values) { return HugeArray<double>(values); }) {}
 
@@ -31,7 +31,8 @@ struct Levels {
         }
     }
 
-    /// Grids that do not fit into L2 are swept (see Sweep), smaller ones done step by step.
+    /// Grids that do not fit into L2 are swept (see Sweep); for smaller ones each step is a pass of
+    /// its own.
     static bool sweeps(std::size_t size) { return size >= 64; }
 
     [[nodiscard]] std::size_t finest() const { return correction.size() - 1; }
@@ -42,7 +43,7 @@ struct Levels {
     Grid spare;                    ///< the finest u that a sweep writes while it reads the other
 };
 
-/// Puts the charges that the grid has.
+/// Sets the charges that lie in the grid.
 inline void place(const Grid& grid, const Charges& charges) {
     const auto set = [&](const std::vector<Point>& points, double value) {
         for (const auto& point : points) {
@@ -58,14 +59,14 @@ inline void place(const Grid& grid, const Charges& charges) {
     set(charges.negative, -1);
 }
 
-/// The part of [0, size) that falls to one of `count`; bounds are even.
+/// Part of [0, size) with this index of `count`; bounds are even.
 inline Span share(std::size_t size, int index, int count) {
     const auto half = static_cast<std::ptrdiff_t>(size / 2);
     return {half * index / count * 2, half * (index + 1) / count * 2};
 }
 
-/// One worker's part in the V-cycles. `AnyMember` tells which one it is, waits for the others and
-/// adds up their numbers.
+/// One worker's part of the V-cycles. `AnyMember` knows the worker's number, waits for the others
+/// and adds up their numbers.
 template <typename AnyMember>
 class Cycle {
   public:
@@ -79,7 +80,7 @@ class Cycle {
         return residual_norm(plan);
     }
 
-    /// Begins again, with these charges.
+    /// Starts again, with these charges.
     void set_up(const Charges& charges) {
         clear();
         if (member_.id() == 0) {
@@ -100,8 +101,8 @@ class Cycle {
         return residual_norm(plan);
     }
 
-    /// One V-cycle for the residual of the finest grid, from nothing, into its correction; for
-    /// cubes that are not swept.
+    /// One V-cycle for the residual of the finest grid, starting from zero, into its correction;
+    /// for cubes that are not swept.
     void solve() {
         restrict_down();
         for (std::size_t level = 1; level <= levels_.finest(); ++level) {
@@ -124,13 +125,13 @@ class Cycle {
         member_.wait();
     }
 
-    /// Rows are shared out first: threads whose planes adjoin would each redo seven of them.
+    /// Rows are divided first: threads with adjacent planes would each compute seven of them twice.
     [[nodiscard]] std::pair<Span, Span> tile(std::size_t size) const {
         const int most = static_cast<int>(size / 8);
         const int across = std::min(member_.count(), most);
         const int deep = (member_.count() + across - 1) / across;
         const int total = across * deep;
-        // A count that fills no rectangle of tiles deals out planes alone.
+        // If the count does not fill a rectangle of tiles, only planes are divided.
         if (total != member_.count()) {
             return {share(size, member_.id(), member_.count()),
                     {0, static_cast<std::ptrdiff_t>(size)}};
@@ -139,8 +140,8 @@ class Cycle {
                 share(size, member_.id() % across, across)};
     }
 
-    /// Runs `work` for this thread's planes of a grid of that size, then waits for the others;
-    /// the smallest grids are left to the first thread, and nobody waits.
+    /// Runs `work` for this thread's planes of a grid of that size, then waits for the others; the
+    /// first thread alone does the smallest grids, without a barrier.
     template <typename Work>
     void for_planes(std::size_t size, const Work& work) {
         if (size > kSolo) {

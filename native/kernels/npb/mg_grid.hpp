@@ -34,7 +34,7 @@ class Grid {
         : Grid(size, {0, static_cast<std::ptrdiff_t>(size)},
                {0, static_cast<std::ptrdiff_t>(size)}) {}
 
-    /// These planes and rows alone of a cube of that size; no more than it has.
+    /// Only these planes and rows of a cube of that size, at most as many as it has.
     Grid(std::size_t size, Span planes, Span rows)
         : size_(size),
           pitch_(size + 2 * kGhosts),
@@ -55,7 +55,7 @@ class Grid {
           memory_(allocate(values(size, planes_, rows_))),
           data_(memory_->span()) {}
 
-    /// These planes and rows in memory of somebody else's, as many doubles as values() says.
+    /// These planes and rows in memory of the caller's, as many doubles as values() returns.
     Grid(std::size_t size, Span planes, Span rows, double* memory)
         : size_(size),
           pitch_(size + 2 * kGhosts),
@@ -85,7 +85,7 @@ class Grid {
                wrapped(row - rows_.begin) < row_count_;
     }
 
-    /// Everything, ghosts too.
+    /// All values, including ghosts.
     [[nodiscard]] std::span<double> data() const { return data_; }
 
     [[nodiscard]] Neighbours around(std::ptrdiff_t plane, std::ptrdiff_t row_index) const {

@@ -31,7 +31,7 @@ struct Point {
     std::size_t column;
 };
 
-/// The right-hand side: +1 where the ten largest of size^3 random numbers fall, -1 where the ten
+/// The right-hand side: +1 if the ten largest of size^3 random numbers fall, -1 if the ten
 /// smallest do, 0 elsewhere.
 struct Charges {
     std::vector<Point> positive;

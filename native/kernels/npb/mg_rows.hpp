@@ -188,7 +188,7 @@ void interpolate_row(double* out, const double* u, CoarseRows z, std::size_t siz
     wrap_row(out, 2 * size);
 }
 
-/// Into L2: a whole plane of a tile is asked for before any of it is used.
+/// Prefetches a row into L2: a whole plane of a tile before any of it is used.
 inline void prefetch_row(const double* row, std::size_t size) {
     for (std::size_t i = 0; i < size; i += 8) {
         __builtin_prefetch(row + i, 0, 2);

@@ -12,11 +12,10 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// What one sweep over a grid does. In the specification's terms:
-///   u' = u + Q z      interpolate the coarser correction    (if there is a `z`)
-///   u" = u' + C (v - A u')   residual and smoother          (if there is a `z`)
-///   r  = v - A u"     the next residual                     (if it is restricted or measured)
-///   s  = P r          its restriction to the coarser grid   (if there is an `s`)
+/// Steps of one sweep over a grid. In the specification's terms: u' = u + Q z      interpolate the
+/// coarser correction    (if there is a `z`) u" = u' + C (v - A u')   residual and smoother
+/// (if there is a `z`) r  = v - A u"     the next residual                     (if it is restricted
+/// or measured) s  = P r          its restriction to the coarser grid   (if there is an `s`)
 struct SweepPlan {
     const Grid* u = nullptr;  ///< null: 0
     const Grid* z = nullptr;
@@ -42,13 +41,14 @@ class Sweep {
   public:
     static constexpr std::ptrdiff_t kTileRows = 32;
 
-    /// For grids up to `size`.
+    /// Makes a sweep for grids up to `size`.
     explicit Sweep(std::size_t size)
         : pitch_(static_cast<std::ptrdiff_t>(size + 2 * kGhosts)),
           plane_((kTileRows + kRim) * pitch_),
           data_(static_cast<std::size_t>(kWindows * kDepth * plane_)) {}
 
-    /// Does these planes and rows, whose bounds are even; returns the sum of squares of r there.
+    /// Computes these planes and rows, whose bounds are even; returns the sum of squares of r
+    /// there.
     double run(const SweepPlan& plan, Span planes, Span rows) {
         double squares = 0;
         for (auto row = rows.begin; row < rows.end; row += kTileRows) {
@@ -122,7 +122,7 @@ class Sweep {
     void correct(std::ptrdiff_t plane, std::ptrdiff_t more) const {
         for_rows(plane, 2 + more, 2 + 2 * more, [&](std::ptrdiff_t index) {
             const double* const old = plan_.u == nullptr ? nullptr : plan_.u->row(plane, index);
-            // A tile's rows in the next plane lie too far off for the hardware to foresee.
+            // The hardware does not predict a tile's rows in the next plane.
             if (old != nullptr) {
                 prefetch_row(plan_.u->row(plane + 1, index), size_);
             }

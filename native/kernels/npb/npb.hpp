@@ -12,7 +12,7 @@ enum class ProblemClass { S, W, A, B, C, D };
 char letter(ProblemClass problem);
 std::optional<ProblemClass> parse_class(std::string_view text);
 
-/// A value that the benchmark computes and that the specification publishes.
+/// A computed value for which the specification publishes a reference.
 struct Check {
     std::string name;
     double computed = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the pseudo-applications BT, SP and LU share (RNR-94-007, chapter 3): the synthetic equation
-// dU/dt = R(U) + H of a compressible flow on a cube, its exact steady solution U*, the forcing
-// H = -R(U*), the initial field, and the norms that verify a run. One point at a time and in plain
-// arithmetic: for set-up and verification, which are not timed.
+// Common parts of the pseudo-applications BT, SP and LU (RNR-94-007, chapter 3): the synthetic
+// equation dU/dt = R(U) + H of a compressible flow on a cube, its exact steady solution U*, the
+// forcing H = -R(U*), the initial field, and the norms that verify a run. One point at a time, in
+// plain arithmetic, since set-up and verification are not timed.
 
 #include <array>
 #include <cstddef>
@@ -54,7 +54,7 @@ struct Coefficients {
                                     kDiffusion[2] * second};  ///< dz1tz1 ...
 };
 
-/// What a point contributes to the differences along one axis.
+/// Contribution of a point to the differences along one axis.
 struct Flux {
     State convective;  ///< in first differences
     State viscous;     ///< in second differences
@@ -90,7 +90,7 @@ State spatial_operator(const Field& field, const Coefficients& factors, const Pl
     return total;
 }
 
-/// The exact solution on a cube of `size` points along an edge, and what follows from it.
+/// Exact solution on a cube of `size` points along an edge, and the fields derived from it.
 class ExactField {
   public:
     explicit ExactField(int size);
@@ -121,7 +121,7 @@ struct Norms {
     State error{};
 };
 
-/// From the sums of squares over all points.
+/// Root mean square from the sums of squares over all points.
 State root_mean_square(const State& squares, int size);
 
 /// The inner points of a cube, or those that a process has: ranges along i, j and k.
@@ -133,7 +133,7 @@ inline Box inner_box(int size) { return {{{1, size - 1}, {1, size - 1}, {1, size
 /// away, and is asked by several threads.
 template <typename Field>
 Norms squares_of(const Field& field, const ExactField& exact, const Box& box, int threads) {
-    // By plane, so that the sums do not depend on the number of threads.
+    // Sums by plane, so that they do not depend on the number of threads.
     std::vector<Norms> planes(static_cast<std::size_t>(exact.size()));
 #pragma omp parallel for num_threads(threads)
     for (int k = box[2].begin; k < box[2].end; ++k) {

@@ -52,7 +52,7 @@ class SpLines {
   private:
     static constexpr double kHalfRoot = 0.5 * std::numbers::sqrt2;
 
-    /// Elements that a point gives to the rows of its neighbours.
+    /// Elements that a point contributes to the rows of its neighbours.
     struct Wave {
         Vector convection;
         Vector diffusion;
@@ -63,7 +63,7 @@ class SpLines {
         Wave wave;
     };
 
-    /// With what the right-hand side and its characteristic variables need.
+    /// A point with what the right-hand side and its characteristic variables need.
     struct FullPoint {
         Wave wave;
         Medium medium;
@@ -144,9 +144,9 @@ class SpLines {
                 inverse * (y * change[0] - change[2]), acoustic - shear, acoustic + shear};
     }
 
-    /// Frees a row of the three matrices from what is left of the diagonal, makes that 1, and
-    /// keeps the right-hand side [0] to [4] and what is right of the diagonal, [5] to [7] next to
-    /// it and [8] to [10] behind; the rows above are found in front of it.
+    /// Eliminates what is left of the diagonal in a row of the three matrices, scales the diagonal
+    /// to 1, and stores the right-hand side [0] to [4] and the elements to the right, [5] to [7]
+    /// next to the diagonal and [8] to [10] after them; the rows above are found in front of it.
     [[gnu::always_inline]] void reduce(const Wave& before, const Wave& here, const Wave& after,
                                        const Values& given, bool outermost, double* kept) const {
         const double* const above = kept - kScratch;

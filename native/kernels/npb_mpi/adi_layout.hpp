@@ -11,8 +11,8 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Which inner planes a rank has, whether of constant k or of constant j: neighbours are on one
-/// host as far as may be.
+/// Inner planes of each rank, of constant k and of constant j: neighbouring planes are on one host
+/// as far as possible.
 class AdiLayout {
   public:
     AdiLayout(int size, const Ranks& ranks)
@@ -40,13 +40,13 @@ class AdiLayout {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] GridRange of(int rank) const { return shares_[index(rank)].planes; }
     [[nodiscard]] GridRange own() const { return of(rank_); }
-    /// Of this rank and its mates.
+    /// Planes of this rank and the other ranks of its host.
     [[nodiscard]] GridRange host() const { return host_; }
     /// Ranks of other hosts, beginning with the one after this.
     [[nodiscard]] std::span<const int> distant() const { return distant_; }
 
-    /// The planes that a rank's host has and that right-hand sides look at: a rank's own, and
-    /// beyond them if no mate has those. `boundary` is 0 with the cube's boundary, 1 without.
+    /// Planes of a rank's host that its right-hand sides read: a rank's own, and adjacent ones if
+    /// no other rank of the host has those. `boundary` is 0 with the cube's boundary, 1 without.
     [[nodiscard]] GridRange seen_by(int rank, int boundary) const {
         const auto& share = shares_[index(rank)];
         return {

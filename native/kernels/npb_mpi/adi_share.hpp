@@ -2,10 +2,10 @@
 
 // A time step of BT or SP by message passing: each process has some planes of constant k for the
 // right-hand side and the solves along x and y, and as many planes of constant j for the solves
-// along z. Between the two the change is transposed, afterwards the state is, with the rim of the
-// planes that the next right-hand side looks at. docs/decisions/adi-by-transposition.md says why.
+// along z. Between the two, the change is transposed; afterwards the state, with the adjacent
+// planes that the next right-hand side reads. docs/decisions/adi-by-transposition.md says why.
 //
-// The processes of a host have their planes in common, so nothing is copied between them.
+// The processes of a host share their planes, so nothing is copied between them.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// The fields of one rank. What its host has of both kinds of planes, it has once.
+/// Fields of one rank. A host stores its planes of both kinds once.
 class AdiParts {
   public:
     AdiParts(const AdiLayout& layout, const Ranks& ranks)
@@ -36,18 +36,18 @@ class AdiParts {
 
     [[nodiscard]] const AdiLayout& layout() const { return layout_; }
 
-    /// Whole planes of constant k, all that this host's right-hand sides look at.
+    /// Whole planes of constant k: all that this host's right-hand sides read.
     [[nodiscard]] const Field& whole() const { return whole_; }
-    /// In our own planes.
+    /// Forcing in this rank's planes.
     [[nodiscard]] const Field& forcing() const { return forcing_; }
-    /// This host's rows of all planes; of the change as it arrives.
+    /// This host's rows of all planes: receives the change.
     [[nodiscard]] const Field& change() const { return change_; }
-    /// The rows of a distant rank in our planes, of the change as it leaves.
+    /// Rows of a distant rank in our planes: the change that is sent to it.
     [[nodiscard]] const Field& outgoing(int rank) const {
         return outgoing_[static_cast<std::size_t>(rank)];
     }
 
-    /// Where the state of our rows of plane k is, as the solves along z leave it.
+    /// Place of the state of our rows of plane k that the solves along z write.
     [[nodiscard]] const Field& state_of_rows(int k) const { return kept_.has(k) ? whole_ : far_; }
 
     void set_forcing(const ExactField& exact) const {
@@ -56,7 +56,7 @@ class AdiParts {
         }
     }
 
-    /// Our part of it: wait for the mates before and after.
+    /// Sets our part of the state: wait for the other ranks of the host before and after.
     void set_state(const ExactField& exact) const {
         const auto seen = layout_.seen_by(rank_, 0);
         for (int k = 0; k < layout_.size(); ++k) {
@@ -69,13 +69,13 @@ class AdiParts {
         }
     }
 
-    /// Of the forcing; with other hosts, also of rows on their way to and from them.
+    /// Bytes of the forcing; with other hosts, also of rows that are sent and received.
     static std::size_t own_bytes(const AdiLayout& layout) {
         const int size = layout.size();
         return (layout.distant().empty() ? 1 : 3) * Field::bytes(size, layout.own().size(), size);
     }
 
-    /// Of state and change.
+    /// Bytes of state and change.
     static std::size_t common_bytes(const AdiLayout& layout) {
         const int size = layout.size();
         return Field::bytes(size, layout.seen_by_host(0).size(), size) +
@@ -108,7 +108,7 @@ class AdiParts {
     Field forcing_;
     Field far_;  ///< state of our rows in planes that are not this host's
     Field change_;
-    std::vector<Field> outgoing_;  ///< by rank; nothing where we do not send
+    std::vector<Field> outgoing_;  ///< by rank; nothing if we do not send
 };
 
 /// The time steps of one rank; `Solver` is BtLines or SpLines.
@@ -153,7 +153,7 @@ class AdiShare {
     static constexpr int kChangeTag = 1;
     static constexpr int kStateTag = 2;
 
-    /// Where the change of each row of plane k is made.
+    /// Sets the pointers to where the change of each row of plane k is computed.
     void point_at_rows(int k) {
         const auto point = [&](const Field& field, GridRange rows) {
             for (int j = rows.begin; j < rows.end; ++j) {

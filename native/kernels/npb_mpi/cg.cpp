@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kUnit = BlockedRows::kLanes;
 
-/// Which segments of the vectors a rank works on.
+/// Segments of the vectors on which a rank works.
 class Layout {
   public:
     Layout(std::size_t order, const Ranks& ranks)
@@ -97,8 +97,8 @@ class Product {
     }
 
   private:
-    /// Of the `width` segments that this rank still sums, those that it keeps and those that its
-    /// partner will.
+    /// Halves of the `width` segments that this rank still sums: those that it keeps, and those
+    /// that its partner keeps.
     [[nodiscard]] std::array<Part, 2> halves(int width) const {
         const int first = layout_.rank / width * width;
         const int middle = first + width / 2;
@@ -134,7 +134,7 @@ class Product {
         }
     }
 
-    /// The vector as this rank's column of the matrix needs it.
+    /// The part of the vector that this rank's column of the matrix needs.
     const double* spread(const double* own) {
         const auto& grid = layout_.grid;
         if (grid.rows == 1) {
@@ -268,8 +268,8 @@ class Solver {
     double residual_ = 0;
 };
 
-/// Of one rank: its block as it is summed, compressed and blocked, and all the random vectors.
-/// Common are two vectors.
+/// Memory of one rank: its block in summed, compressed and blocked form, and all the random
+/// vectors. Two vectors are common.
 void require_memory_for(const CgProblem& problem, const Ranks& ranks) {
     const auto order = static_cast<std::size_t>(problem.order);
     const auto row = static_cast<std::size_t>(problem.nonzeros + 1);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-// How the ranks share a problem: pure arithmetic, no message.
+// Distribution of a problem over ranks: pure arithmetic, no messages.
 
 namespace aferir::npb {
 
@@ -32,11 +32,11 @@ struct Hosts {
     [[nodiscard]] const std::vector<int>& mates() const { return members[own]; }
 };
 
-/// Ranks that name the same leader, one of them, are on one host; hosts are in order of leader.
+/// Ranks with the same leader, which is one of them, are on one host; hosts are in order of leader.
 Hosts hosts_by_leader(std::span<const int> leaders, int rank);
 
-/// Cuts buckets with these `counts` into `parts` contiguous runs that hold about as many each;
-/// returns the parts + 1 bounds.
+/// Divides buckets with these `counts` into `parts` contiguous runs of about equal sums; returns
+/// the parts + 1 bounds.
 std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int parts);
 
 /// Errors: UsageError, naming the kernel, unless `count` is a power of two up to `most`.
@@ -57,9 +57,9 @@ struct ProcessGrid {
     [[nodiscard]] int column_of(int rank) const { return rank % columns; }
     [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
 
-    /// The segment that a rank brings into its column, its own after the transposition.
+    /// Segment that a rank contributes to its column: its own after the transposition.
     [[nodiscard]] int transposed(int rank) const { return column_of(rank) * rows + row_of(rank); }
-    /// The rank that brings a segment into its column; the inverse of transposed().
+    /// Rank that contributes a segment to its column; the inverse of transposed().
     [[nodiscard]] int bringer_of(int segment) const {
         return rank_at(segment % rows, segment / rows);
     }

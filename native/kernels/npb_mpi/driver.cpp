@@ -65,7 +65,7 @@ int drive_mpi(std::string_view program, std::string_view mpi, std::span<const Mp
               std::span<const std::string_view> given, Ranks& ranks) {
     static constexpr std::array<std::string_view, 3> kNames{"--class", "--isa", "--share-among"};
     static constexpr std::array<std::string_view, 1> kFlags{"--help"};
-    // What is wrong with the command line is wrong for all ranks, and said once.
+    // An error in the command line is the same for all ranks, and reported once.
     const std::unique_ptr<std::FILE, CloseFile> silence(std::fopen("/dev/null", "w"));
     auto* const err = ranks.id() == 0 || silence == nullptr ? stderr : silence.get();
     const auto tell = [&](const std::string& why) {  // of memory: not for all ranks alike
@@ -90,7 +90,7 @@ int drive_mpi(std::string_view program, std::string_view mpi, std::span<const Mp
         }
     });
     if (code == kNoMemory) {
-        Ranks::abort(code);  // other ranks may have enough, and wait for this one
+        Ranks::abort(code);  // other ranks may have enough memory, and would wait for this one
     }
     return code;
 }

@@ -15,7 +15,7 @@ struct MpiVariant {
     Outcome (*run)(ProblemClass, Ranks& ranks);
 };
 
-/// The whole program but for `main`, as npb::drive. Called by every rank; rank 0 prints.
+/// The whole program except `main`, as npb::drive. Called by every rank; rank 0 prints.
 int drive_mpi(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
               std::span<const std::string_view> given, Ranks& ranks);
 

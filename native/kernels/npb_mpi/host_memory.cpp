@@ -45,7 +45,7 @@ HostBytes common_bytes(const Ranks& ranks, std::size_t bytes) {
     if (mates == 1) {
         return {HugeMapping(bytes), 0};
     }
-    // One for all: they must agree, and only the first one's count.
+    // The same offset for all ranks: that of the first one.
     const auto offset = ranks.gather_from_mates(HugeMapping::next_stagger())[0];
     const auto size = round_up(bytes + offset, kHugePage);
     const auto bound = [&](std::size_t place) {

@@ -7,12 +7,12 @@
 #include "common/memory.hpp"
 #include "npb_mpi/ranks.hpp"
 
-// Memory that the ranks of a host share: made by all of them together, zeroed. Alone, a rank has
-// memory of its own. Errors: OutOfMemory where a rank cannot have its pages.
+// Memory that the ranks of a host share, zeroed, made by all of them together. A single rank has
+// its own memory. Errors: OutOfMemory if the pages of a rank are not available.
 
 namespace aferir::npb {
 
-/// A mapping, and the bytes from its begin to those that were asked for.
+/// A mapping, and the offset of the requested bytes in it.
 struct HostBytes {
     HugeMapping mapping;
     std::size_t offset;
@@ -23,10 +23,10 @@ struct HostBytes {
     }
 };
 
-/// `bytes` that the ranks of a host have in common; each takes an equal part of the pages.
+/// `bytes` that the ranks of a host share; each rank allocates an equal part of the pages.
 HostBytes common_bytes(const Ranks& ranks, std::size_t bytes);
 
-/// One array that the ranks of a host have in common.
+/// One array that the ranks of a host share.
 template <typename T>
 HugeArray<T> common_array(const Ranks& ranks, std::size_t size) {
     return common_bytes(ranks, size * sizeof(T)).template array<T>(size);
@@ -37,7 +37,7 @@ class SharedBytes {
   public:
     SharedBytes(const Ranks& ranks, std::size_t bytes);
 
-    /// Of the mate at `place`, aligned to 64 bytes.
+    /// Bytes of the rank at `place` on this host, aligned to 64 bytes.
     [[nodiscard]] void* of(std::size_t place) const { return parts_[place]; }
 
   private:

@@ -53,7 +53,7 @@ class Sort {
         make_keys(problem, part_.begin, own_keys());
     }
 
-    /// Ranks all keys; returns how many of the test keys that are this rank's got the right rank.
+    /// Ranks all keys; returns how many of this rank's test keys have the right rank.
     int iterate(int iteration) {
         plant(iteration);
         ranges_.choose(own_keys());
@@ -65,8 +65,7 @@ class Sort {
         return count_right(problem_, iteration, found);
     }
 
-    /// Puts every key where its rank says and tells whether all are in order then. Counts the
-    /// ranks down.
+    /// Moves every key to its rank and returns whether all are in order then. Decreases the ranks.
     bool verify_order() {
         const auto slices = std::span(totals_).first(totals_.size() - kTestKeys);
         std::vector<std::uint32_t> sorted(static_cast<std::size_t>(slices[id()]), kNoKey);
@@ -103,7 +102,7 @@ class Sort {
     /// This rank's place among all, see KeyRanges.
     [[nodiscard]] std::size_t place() const { return host_ + mate(); }
 
-    /// The specification's two keys of an iteration, at the beginning of the sequence.
+    /// Sets the specification's two keys of an iteration, at the beginning of the sequence.
     void plant(int iteration) {
         if (id() == 0) {
             const auto step = static_cast<std::size_t>(iteration);
@@ -113,8 +112,8 @@ class Sort {
         }
     }
 
-    /// Calls `use` with the keys of all ranks that are of this rank's slice, counted from its
-    /// first.
+    /// Calls `use` with those keys of all ranks that are in this rank's slice, counted from its
+    /// first one.
     template <typename Use>
     void for_keys_of_slice(const Use& use) {
         if (ranks_.count() == 1) {
@@ -149,8 +148,9 @@ class Sort {
         add_lower_slices(slice, cumulate(slice));
     }
 
-    /// Gives the mates this rank's `range` counts except those of its own slice, and gets theirs.
-    /// (Shared memory has small pages: counting there costs a sixth more, copying next to nothing.)
+    /// Sends the other ranks of the host this rank's `range` counts except those of its own slice,
+    /// and receives theirs. (Shared memory has small pages: counting there costs a sixth more,
+    /// copying almost nothing.)
     void publish(std::size_t range, Part slice) {
         auto* const published = published_.of(mate());
         if (ranks_.hosts().mates().size() > 1) {
@@ -166,8 +166,8 @@ class Sort {
         }
     }
 
-    /// Tells all ranks how many keys the slice has, and the keys to be tested as far as they are
-    /// here, which spares ranks of one host a meeting.
+    /// Tells all ranks the number of keys in the slice, together with the test keys found here,
+    /// which saves ranks of one host a barrier.
     void add_lower_slices(std::span<std::uint32_t> slice, std::uint32_t total) {
         std::fill(totals_.begin(), totals_.end(), 0.0);
         totals_[id()] = total;
@@ -216,8 +216,8 @@ class Sort {
     std::uint32_t before_ = 0;    ///< keys of lower slices
 };
 
-/// Of one rank: its keys, which the verification holds twice, and their counts, twice. The ranks of
-/// a host have a slice each of the keys' ranks.
+/// Memory of one rank: its keys, which the verification stores twice, and their counts, twice. Each
+/// rank of a host has a slice of the keys' ranks.
 void require_memory_for(const IsProblem& problem, const Ranks& ranks) {
     const auto count = static_cast<std::size_t>(ranks.count());
     ranks.require_memory(12 * problem.keys() / count + 2 * problem.key_range(),

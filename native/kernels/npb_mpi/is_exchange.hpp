@@ -20,8 +20,8 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Which rank has which keys: each a range of buckets of neighbouring keys. Ranks are counted in
-/// the order of their hosts here ("places"), so that a host's range is one, too.
+/// Distribution of keys over ranks: each has a range of buckets of neighbouring keys. Ranks are
+/// counted in the order of their hosts here ("places"), so that a host's keys are one range, too.
 class KeyRanges {
   public:
     KeyRanges(const IsProblem& problem, const Ranks& ranks)
@@ -30,8 +30,8 @@ class KeyRanges {
           samples_(problem.key_range() >> shift_, 1),
           bounds_(split_buckets(samples_, ranks.count())) {}
 
-    /// Between hosts, chooses anew for these keys of all ranks, by a sample so that all get about
-    /// as many.
+    /// Between hosts, chooses new ranges for these keys of all ranks, by a sample, so that all
+    /// ranks get about as many.
     void choose(std::span<const std::uint32_t> keys) {
         if (ranks_.hosts().members.size() > 1) {
             std::fill(samples_.begin(), samples_.end(), 0);
@@ -41,7 +41,7 @@ class KeyRanges {
         }
     }
 
-    /// The least key of a place; of one past the last, the range of all keys.
+    /// Smallest key of a place; for the number of places, the range of all keys.
     [[nodiscard]] std::uint32_t first_key(std::size_t place) const {
         return static_cast<std::uint32_t>(bounds_[place] << shift_);
     }
@@ -59,7 +59,7 @@ class KeyRanges {
         return std::min({wanted, 12U, static_cast<unsigned>(problem.key_range_log2)});
     }
 
-    /// Short runs of keys from all over.
+    /// Takes short runs of keys, spread over all of them.
     void take_sample(std::span<const std::uint32_t> keys, std::span<std::int64_t> samples) const {
         constexpr std::size_t kRuns = 64;
         constexpr std::size_t kRun = 64;
@@ -77,9 +77,9 @@ class KeyRanges {
     std::vector<std::size_t> bounds_;    ///< by place, in buckets
 };
 
-/// Sends every key to the group of ranks that has its range, a chunk at a time: a chunk is sorted
-/// out while the one before is under way, and what comes is used while it is in cache. In another
-/// group, each rank has one partner that it sends to.
+/// Sends every key to the group of ranks that has its range, a chunk at a time: a chunk is divided
+/// while the one before is being sent, and received keys are used while they are in cache. Each
+/// rank sends to one partner in each other group.
 class KeyExchange {
   public:
     /// `groups` in order of place; `hosts`, or every rank a group of its own.
@@ -141,7 +141,8 @@ class KeyExchange {
   private:
     static constexpr std::size_t kMessageKeys = 16384;
     // Lines that another core has just read are slow to write again (measured between two cores of
-    // one host: three times the whole ranking), so a buffer rests until the caches have let it go.
+    // one host: three times the whole ranking), so a buffer is not reused before the caches have
+    // evicted it.
     static constexpr std::size_t kOutgoing = std::size_t{4} << 20U;
     static constexpr std::size_t kHeader = 16;  // the number of keys, alone in a cache line
 
@@ -181,7 +182,7 @@ class KeyExchange {
         }
     }
 
-    /// Between two groups no cursor need be in memory.
+    /// Divides keys between two groups, with the cursors in registers.
     void sort_out_two(std::span<const std::uint32_t> keys, std::uint32_t bound, std::size_t slot) {
         std::uint32_t* low = outgoing(slot, 0).data() + kHeader;
         std::uint32_t* high = outgoing(slot, 1).data() + kHeader;

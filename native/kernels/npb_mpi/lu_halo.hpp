@@ -56,7 +56,7 @@ class LuHalo {
     static constexpr int kTagI = 3;
     static constexpr int kTagJ = 4;
 
-    /// One process beside this one.
+    /// One adjacent process.
     struct Side {
         int rank;
         int tag;

@@ -12,14 +12,14 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// The ranks whose pencils are beside this one, -1 where there is none.
+/// Ranks with adjacent pencils, -1 if there is none.
 struct Beside {
     int before;
     int after;
 };
 
-/// How the sweeps of a process follow those of the processes beside it: as RelayLinks, and along i
-/// as well.
+/// Synchronises the sweeps of a process with those of adjacent processes: as RelayLinks, and along
+/// i as well.
 ///
 /// Gifts are kept in the order in which the sweep comes to their points: so they are received and
 /// sent by ranges, which are the same on both sides. Along j, a gift is the point's number in its
@@ -107,8 +107,8 @@ class MessageLinks {
                    : nullptr;
     }
 
-    /// Before a front: puts what comes for its points next to the process on that side in the place
-    /// of what the rim's points, which are not inside, gave: nothing.
+    /// Before a front: adds the products received from the process on that side. They replace those
+    /// of the rim's points, which are zero because these are not inside.
     template <int Side, int W>
     void receive_along_i(std::ptrdiff_t front, double* gifts) const {
         if (source<Side>(along_i_) >= 0) {
@@ -121,7 +121,7 @@ class MessageLinks {
         }
     }
 
-    /// After a front: takes what its points next to the process on the other side gave.
+    /// After a front: stores the products of its points next to the process on the other side.
     template <int Side, int W>
     void send_along_i(std::ptrdiff_t front, const double* gifts) {
         if (source<-Side>(along_i_) >= 0) {
@@ -139,11 +139,11 @@ class MessageLinks {
 
     static constexpr int kTagI = 1;
     static constexpr int kTagJ = 2;
-    /// Fronts between messages: they are sent before MPI must ask whether there is room for them,
-    /// and the next process begins half a plane of a class-A cube later.
+    /// Number of fronts per message: messages of this size are sent without asking the receiver for
+    /// room, and the next process starts half a plane of a class-A cube later.
     static constexpr std::ptrdiff_t kChunk = 32;
 
-    /// Of one sweep, lower or upper.
+    /// Products that are sent and received in one sweep, lower or upper.
     struct Boxes {
         Gifts from_j;
         Gifts to_j;

@@ -10,11 +10,11 @@
 
 namespace aferir::npb {
 
-/// Where ranks that share memory wait for one another and add up a few numbers: a message takes as
-/// long as several products of a small matrix.
+/// Barrier and small sums for ranks that share memory: a message takes as long as several products
+/// of a small matrix.
 class MeetingPlace {
   public:
-    /// As many as are added up at once.
+    /// Largest number of values in one sum.
     static constexpr std::size_t kMost = 16;
 
     static std::size_t bytes_for(std::size_t ranks) {

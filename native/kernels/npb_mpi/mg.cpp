@@ -25,8 +25,8 @@ Outcome run_mpi_mg(ProblemClass problem, Ranks& ranks);
 
 namespace {
 
-/// The largest grid that every rank does in full: the next is large enough to be swept, or is the
-/// finest.
+/// Edge of the largest grid that every rank computes in full: the next is large enough to be swept,
+/// or is the finest.
 std::size_t common_size(std::size_t size) { return Levels::sweeps(size) ? 32 : size / 2; }
 
 /// V-cycles of ranks of several hosts.
@@ -105,7 +105,7 @@ class SharedCycle {
         }
     }
 
-    /// Gives all ranks the whole residual of the common grid, and solves for it.
+    /// Gathers the whole residual of the common grid in all ranks, and solves for it.
     void solve_common() {
         const auto& residual = common_.residual.back();
         const auto size = residual.size();
@@ -194,7 +194,7 @@ class SharedCycle {
     std::vector<double> all_;
 };
 
-/// Ranks that share memory have all grids in common, and do what threads do.
+/// Ranks that share memory have all grids in common, and work as threads do.
 class MateCycle {
   public:
     MateCycle(const MgProblem& problem, const Ranks& ranks)

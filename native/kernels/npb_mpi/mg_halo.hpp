@@ -16,11 +16,12 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// How the ranks share a cube: planes among the rows of the grid of processes, rows of points among
-/// its columns. (Ranks that share planes redo some of each other's, see Sweep; rows cost nothing.)
+/// Distribution of a cube over the ranks: planes among the rows of the grid of processes, rows of
+/// points among its columns. (Ranks with adjacent planes compute some of each other's again, see
+/// Sweep; rows cost nothing.)
 class Shares {
   public:
-    // As far as a sweep with a residual reads past its tile.
+    // Number of planes and rows that a sweep with a residual reads beyond its tile.
     static constexpr std::ptrdiff_t kBefore = 3;
     static constexpr std::ptrdiff_t kAfter = 4;
 
@@ -39,7 +40,7 @@ class Shares {
     [[nodiscard]] Grid make_grid(std::size_t size) const {
         return {size, planes_with_rim(rank_, size), rows_with_rim(rank_, size)};
     }
-    /// Any rank's, in memory of its own; all need as many doubles.
+    /// Part of any rank, in memory of its own; all need as many doubles.
     [[nodiscard]] Grid make_grid(std::size_t size, int rank, double* memory) const {
         return {size, planes_with_rim(rank, size), rows_with_rim(rank, size), memory};
     }
@@ -49,7 +50,7 @@ class Shares {
 
     [[nodiscard]] bool shares_planes() const { return grid_.rows > 1; }
     [[nodiscard]] bool shares_rows() const { return grid_.columns > 1; }
-    /// The rank `step` further in the direction of planes or rows, around the cube.
+    /// The rank `step` parts away in the direction of planes or rows; the cube is periodic.
     [[nodiscard]] int plane_neighbour(int step) const {
         const int row = (grid_.row_of(rank_) + step + grid_.rows) % grid_.rows;
         return grid_.rank_at(row, grid_.column_of(rank_));
@@ -75,7 +76,7 @@ class Shares {
     int rank_;
 };
 
-/// A rank's part of a cube whose rim the other ranks of its host write as they go.
+/// A rank's part of a cube. The other ranks of its host write its rim during their sweeps.
 class SharedGrid {
   public:
     SharedGrid(const Shares& shares, const Ranks& ranks, std::size_t size)
@@ -91,7 +92,7 @@ class SharedGrid {
     }
 
     [[nodiscard]] Grid& own() { return own_; }
-    /// Parts of others that have rows of this rank's in their rims.
+    /// Parts of other ranks whose rims contain rows of this rank's.
     [[nodiscard]] std::span<const Grid> rims() const { return rims_; }
 
   private:
@@ -111,8 +112,8 @@ class SharedGrid {
     std::vector<Grid> rims_;
 };
 
-/// Fetches from the neighbours the rows and planes around this rank's part of a grid: first rows,
-/// then planes, which bring their rows' rims along.
+/// Fetches the adjacent rows and planes of a rank's part of a grid: first rows, then planes, which
+/// include the rims of their rows.
 class Halo {
   public:
     /// `written`: ranks of one host write each other's rims themselves (SharedGrid), and only wait
@@ -120,7 +121,7 @@ class Halo {
     Halo(const Shares& shares, const Ranks& ranks, bool written)
         : shares_(shares), ranks_(ranks), written_(written) {}
 
-    /// `before` and `after`: how far. Until finish() the part's rim must not be written.
+    /// `before` and `after`: number of planes and rows. The rim must not be written until finish().
     void start(const Grid& grid, std::ptrdiff_t before, std::ptrdiff_t after) {
         grid_ = &grid;
         before_ = before;
@@ -214,7 +215,7 @@ class Halo {
         });
     }
 
-    /// Calls `use` with these rows of each plane of this rank's, which are contiguous.
+    /// Calls `use` with these rows of each of this rank's planes; the rows are contiguous.
     template <typename Use>
     void for_planes(Span rows, const Use& use) const {
         const auto planes = shares_.planes(grid_->size());

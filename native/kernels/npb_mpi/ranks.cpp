@@ -28,7 +28,7 @@ int as_count(std::size_t size) {
     return static_cast<int>(size);
 }
 
-/// How many processors the ranks may run on together.
+/// Number of processors on which the ranks may run together.
 int processors_of(MPI_Comm comm) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -158,7 +158,7 @@ double Ranks::largest(double value) const {
 
 void Ranks::require_memory(std::size_t own, std::size_t common) const {
     static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
-    // Looked at before the sum, so before any rank can have taken its part.
+    // Read before the sum, and so before any rank can have allocated its part.
     std::uint64_t available = available_memory_bytes();
     std::uint64_t needed = own + (hosts_.place == 0 ? common : 0);
     MPI_Comm machine = MPI_COMM_NULL;

@@ -13,9 +13,9 @@
 
 namespace aferir::npb {
 
-/// The processes of one MPI program. The kernels see MPI through this class and Messages only: so
-/// they are compiled once for all MPIs, whose headers differ. An error of MPI ends the program, as
-/// MPI's default error handler has it.
+/// The processes of one MPI program. The kernels access MPI only through this class and Messages,
+/// so that they are compiled once for all MPIs, whose headers differ. An error of MPI ends the
+/// program, by MPI's default error handler.
 class Ranks {
   public:
     /// MPI_Init and MPI_Finalize.
@@ -32,23 +32,23 @@ class Ranks {
     /// A clock in seconds (MPI_Wtime).
     [[nodiscard]] static double seconds();
 
-    /// Returns when all have called it.
+    /// Barrier of all ranks.
     void wait() const;
 
-    /// Lets up to `most` ranks of a host, neighbours in order, share memory; called once by all.
-    /// Without it, or with 1, every rank is a host of its own; so it is where they may not map each
-    /// other's memory.
+    /// Lets up to `most` ranks of a host, neighbours in order, share memory; all ranks call it
+    /// once. Without it, with 1, or if they may not map each other's memory, every rank is a host
+    /// of its own.
     void share_memory(int most);
     [[nodiscard]] const Hosts& hosts() const { return hosts_; }
 
-    /// Whether all ranks, more than one, share memory.
+    /// Whether there are several ranks and all of them share memory.
     [[nodiscard]] bool share_all() const { return meeting_.has_value(); }
 
-    /// Returns when all ranks of this host have called it; what they wrote into shared memory
-    /// before is then visible.
+    /// Returns when all ranks of this host have called it; their earlier writes into shared memory
+    /// are then visible.
     void wait_for_mates() const;
 
-    /// How long to look for what a mate does before sleeping.
+    /// How long to poll for another rank of this host before sleeping.
     [[nodiscard]] Patience patience() const { return patience_; }
 
     /// Sums over all ranks, the same to the last bit in each.
@@ -58,13 +58,13 @@ class Ranks {
 
     [[nodiscard]] double largest(double value) const;
 
-    /// `all` gets `part` of rank 0, 1, ..., all of one size.
+    /// Gathers into `all` the `part` of rank 0, 1, ..., all of one size.
     template <typename T>
     void gather(std::span<const T> part, std::span<T> all) const {
         gather_bytes(part.data(), all.data(), part.size_bytes());
     }
 
-    /// Errors: OutOfMemory, in all ranks of a machine alike, if it does not have what they need
+    /// Errors: OutOfMemory, in all ranks of a machine, if it lacks the memory that they need
     /// together: each rank `own` bytes, and those that share memory `common` bytes once.
     void require_memory(std::size_t own, std::size_t common) const;
 
@@ -84,7 +84,8 @@ class Ranks {
 
     static void gather_bytes(const void* part, void* all, std::size_t bytes);
     void gather_bytes_from_mates(const void* part, void* all, std::size_t bytes) const;
-    /// Those that can map each other's memory, up to `most` of a host; returns the first one's id.
+    /// Groups up to `most` ranks of a host that can map each other's memory; returns the ID of the
+    /// first one.
     int join_mates(int most);
 
     int id_ = 0;
@@ -92,13 +93,13 @@ class Ranks {
     Hosts hosts_;
     Patience patience_;
     std::unique_ptr<Communicator> mates_;
-    /// If all ranks are mates. Otherwise they wait in MPI, which moves messages on meanwhile:
-    /// another host may need those to get as far as we are waiting for.
+    /// Set if all ranks share memory. Otherwise they wait in MPI, which makes progress on messages:
+    /// other hosts may need these before they can get here.
     std::optional<MeetingPlace> meeting_;
 };
 
-/// Messages under way. Between two ranks, those of one tag are matched in the order in which they
-/// were posted; what they point to stays untouched until wait().
+/// Messages in transit. Between two ranks, those with the same tag are matched in the order in
+/// which they were posted; their memory must not be touched until wait().
 class Messages {
   public:
     Messages();
@@ -113,16 +114,16 @@ class Messages {
         send_bytes(to, values.data(), values.size_bytes(), tag);
     }
 
-    /// `values` may be larger than what comes.
+    /// `values` may have room for more than is received.
     template <typename T>
     void receive(int from, std::span<T> values, int tag = 0) {
         receive_bytes(from, values.data(), values.size_bytes(), tag);
     }
 
-    /// Returns when all have arrived or been taken over.
+    /// Returns when all messages have been received, or buffered for sending.
     void wait();
 
-    /// Lets them move on, without waiting.
+    /// Lets messages make progress, without waiting.
     void progress();
 
   private:

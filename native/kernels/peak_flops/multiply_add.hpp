@@ -6,8 +6,8 @@ namespace aferir::peak {
 
 inline constexpr std::size_t kMostValues = 96;
 
-/// Replaces each of the first values by value * factor + summand, `steps` times, and returns how
-/// many they are: what the level's registers hold, `kMostValues` at most.
+/// Replaces each of the first values by value * factor + summand, `steps` times. Returns their
+/// number: as many as the level's registers hold, at most `kMostValues`.
 using MultiplyAdd = std::size_t(double* values, long steps, double factor, double summand);
 
 #if defined(__x86_64__)

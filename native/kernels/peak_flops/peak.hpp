@@ -9,7 +9,7 @@
 
 namespace aferir {
 
-/// What one instruction-set level does at its best.
+/// Peak rate of one instruction-set level.
 struct Peak {
     std::string_view isa;
     double flops = 0;         ///< operations a second of the best round; a fused one counts as two
@@ -17,13 +17,13 @@ struct Peak {
     double error = 0;         ///< relative, of the worst value
 };
 
-/// All threads together, in so many rounds of about 1 ms.
+/// Measures all threads together, in so many rounds of about 1 ms.
 Peak measure_peak(std::string_view isa, peak::MultiplyAdd* multiply_add, int threads, int rounds);
 
-/// Whether every value is what its formula says.
+/// Whether every value agrees with its formula.
 bool is_verified(const Peak& peak);
 
-/// The program but for `main`; returns the exit code.
+/// The whole program except `main`; returns the exit code.
 int peak_flops(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
 
 }  // namespace aferir

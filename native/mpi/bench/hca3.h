@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Collective over the first `ranks` ranks of MPI_COMM_WORLD, of which the caller is one; rank 0 is
- * the reference. Gives global minus local time. `ping_pongs`: exchanges for one offset. */
+/* Collective over the first `ranks` ranks of MPI_COMM_WORLD, of which the caller is one; rank 0
+ * is the reference. Returns global minus local time. `ping_pongs`: exchanges for one offset. */
 int64_t hca3_offset_only(int rank, int ranks, int ping_pongs);
 
 #endif

@@ -42,7 +42,7 @@ static int64_t offset_by(const struct method* method, const struct hosts* hosts,
     return ok ? look.offset_ns : INT64_MAX;
 }
 
-/* From when the last rank is ready to when the last is done. */
+/* Measures from when the last rank is ready to when the last one is done. */
 static void measure(struct method* method, const struct hosts* hosts, int round) {
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = raw_ns();

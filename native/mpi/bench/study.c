@@ -1,7 +1,8 @@
-/* What a program sees of MPI_Wtime: how long MPI_Init takes, how far the clocks of the ranks are
- * apart, and whether time-stamped messages are in order (Dutra 2015, sections 7.3 and 7.4).
+/* Properties of MPI_Wtime as a program sees it: how long MPI_Init takes, how far the clocks of the
+ * ranks are apart, and whether time-stamped messages are in order (Dutra 2015, sections 7.3 and
+ * 7.4).
  *
- *   aferir-mpi-clock [stamps, 100000]
+ * aferir-mpi-clock [stamps, 100000]
  *
  * Knows nothing of who provides MPI_Wtime. For ranks of one host: they share
  * CLOCK_MONOTONIC_RAW, so the difference of their clocks is known. One line of JSON. */

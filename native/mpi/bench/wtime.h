@@ -1,4 +1,4 @@
-/* What MPI_Wtime is to the ranks: global or not, how alike, how quick. */
+/* Properties of MPI_Wtime: whether it is global, how far ranks differ, and what a call costs. */
 #ifndef AFERIR_MPI_BENCH_WTIME_H
 #define AFERIR_MPI_BENCH_WTIME_H
 

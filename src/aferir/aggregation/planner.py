@@ -20,7 +20,7 @@ Want = Literal["throughput", "availability"]
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """Properties of the network, and what is wanted of it."""
+    """Properties of the network, and the requirements that a method must meet."""
 
     rates_bits: tuple[int, ...]
     """Rate of each link in bit/s; at least one link."""

@@ -85,7 +85,7 @@ class Commands(Protocol):
 
 
 def commands(traffic: Traffic, stream_program: str, *, mptcp: bool) -> Commands:
-    """Commands of the program that the traffic asks for."""
+    """Commands of the sending and the receiving program for this kind of traffic."""
     if traffic.program == "iperf3":
         return _Iperf3(traffic, mptcp=mptcp)
     if traffic.program == "mpi":

@@ -14,7 +14,7 @@ _MOST_SUBFLOWS = 8
 
 
 class End(msgspec.Struct, frozen=True):
-    """A host or a container."""
+    """One end of a connection: a host, or a container on it."""
 
     namespace: str
     number: int

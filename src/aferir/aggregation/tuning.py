@@ -89,7 +89,7 @@ def candidates(base: Tuning) -> tuple[Candidate, ...]:
 
 
 def add(one: Tuning, other: Tuning) -> Tuning:
-    """Both tunings combined; where they conflict, the other's settings."""
+    """Both tunings combined; if they conflict, the other's settings."""
     settings = {setting.name: setting for setting in (*one.settings, *other.settings)}
     return Tuning(
         settings=tuple(settings.values()),

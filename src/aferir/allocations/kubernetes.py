@@ -37,9 +37,9 @@ class Pods:
 
 
 def allocate(spec: AllocationSpec) -> Pods:
-    """Make the pods, on different nodes where there are enough, and wait until all are ready.
+    """Make the pods, on different nodes if there are enough, and wait until all are ready.
 
-    Errors: MissingError with kubectl's own words.
+    Errors: MissingError with kubectl's message.
     """
     keys = spec.keys
     assert isinstance(keys, KubernetesKeys)
@@ -67,7 +67,7 @@ def allocate(spec: AllocationSpec) -> Pods:
 
 
 def give_back(entry: journal.Entry) -> None:
-    """Delete the entry's pods and erase the entry. Errors: ProgramError where that fails."""
+    """Delete the entry's pods and erase the entry. Errors: ProgramError if that fails."""
     keys = KubernetesKeys(
         by=tuple(shlex.split(entry.details.get("by", ""))),
         namespace=entry.details.get("namespace", "default"),

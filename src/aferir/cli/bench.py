@@ -143,7 +143,7 @@ class _Line:
         self._bar.stop()
 
     def show(self, text: str, share: float) -> None:
-        """Show the present step, and the completed share of the whole."""
+        """Show the current step, and the completed share of the whole."""
         if self._lines:
             print(f"[{share:4.0%}] {text}", file=sys.stderr)
         self._bar.update(self._task, description=text, completed=share)

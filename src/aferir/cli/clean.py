@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Clean up every journal entry whose owner is dead; exit code 1 where something is left."""
+    """Clean up every journal entry whose owner is dead; exit code 1 if something is left."""
     import json
 
     from aferir import registry

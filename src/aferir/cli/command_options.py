@@ -105,7 +105,7 @@ def seconds(option: str, text: str) -> float:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user requested. Errors: UsageError where it cannot be written."""
+    """Write a file that the user requested. Errors: UsageError if it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

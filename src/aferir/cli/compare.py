@@ -85,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
 def _same_runs(sides: Sequence[Sequence[Run]]) -> tuple[str, ...]:
     """Note about runs that are on both sides, also as copies.
 
-    Errors: UsageError where one side has a run twice: it would count as two independent ones.
+    Errors: UsageError if one side has a run twice: it would count as two independent ones.
     """
     known: dict[tuple[str, int, str], Path] = {}
     notes = []

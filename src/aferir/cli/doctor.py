@@ -95,7 +95,7 @@ def _say_more(findings: Sequence[Finding]) -> None:
 def _fix(findings: Sequence[Finding], chosen: Sequence[str], *, ask: bool) -> int:
     """Install missing packages.
 
-    Errors: UsageError for an unknown chapter or subject, or where the user cannot be asked.
+    Errors: UsageError for an unknown chapter or subject, or if the user cannot be asked.
     """
     import sys
 

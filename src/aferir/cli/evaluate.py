@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Rank the environments; returns 1 where none has every figure."""
+    """Rank the environments; returns 1 if none has every figure."""
     import msgspec
     from rich.markdown import Markdown
 
@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _changed(weights: Weights, written: Sequence[str]) -> Weights:
-    """The weights with those of the command line. Errors: UsageError."""
+    """Weights of the profile, overridden by those of the command line. Errors: UsageError."""
     import msgspec
 
     from aferir.evaluate.profile import CRITERIA
@@ -107,7 +107,7 @@ def _changed(weights: Weights, written: Sequence[str]) -> Weights:
 
 
 def _runs(profile: Profile, folder: Path) -> list[Evaluation]:
-    """Evaluations of the profile's runs. Errors: UsageError where a folder is no run."""
+    """Evaluations of the profile's runs. Errors: UsageError if a folder is no run."""
     from aferir.cli.publish import evaluate
     from aferir.store import open_run
 
@@ -115,7 +115,7 @@ def _runs(profile: Profile, folder: Path) -> list[Evaluation]:
 
 
 def _baseline(profile: Profile, runs: Sequence[Evaluation]) -> str:
-    """Environment of cost 1. Errors: UsageError where it is the baseline of no run."""
+    """Environment of cost 1. Errors: UsageError if it is the baseline of no run."""
     from aferir.model.words import choose
 
     known = list(dict.fromkeys(run.baseline for run in runs))

@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Plan, run and print the causes; returns 1 where an arm has no figure."""
+    """Plan, run and print the causes; returns 1 if an arm has no figure."""
     _share(options.within)
     seconds("--time", options.time)
     document = _document(options)
@@ -137,7 +137,7 @@ def _plan(document: Mapping[str, object]) -> Plan:
 def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
     """Features that cannot be removed on this host, as keys of `[explain]`; empty: all can.
 
-    Errors: those of the environment as a whole, or where every feature fails on its own.
+    Errors: those of the environment as a whole, or if every feature fails on its own.
     """
     assert plan.design is not None
     _try(plan, plan.design.environment)

@@ -155,7 +155,7 @@ def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, 
 
 
 def _arm(options: argparse.Namespace, line: str, folder: Path) -> dict[str, Parameter]:
-    """Parameters of one version: on the host it runs in its folder, elsewhere in a copy of it."""
+    """Parameters of one version: on the host it runs in its own folder, elsewhere in a copy."""
     from aferir import registry
     from aferir.cli.gate_runs import where
 

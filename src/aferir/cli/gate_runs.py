@@ -59,7 +59,7 @@ class Itself(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     """Number of pairs that fit in the remaining time."""
     noisy: Seen | None = None
-    """Precision of the duration, where it is too noisy and CPU time is judged instead."""
+    """Precision of the duration, if it is too noisy and CPU time is judged instead."""
     spent_s: float
 
 
@@ -87,7 +87,7 @@ def where(line: str, packages: str) -> EnvironmentSpec:
 
 
 def beside_itself(ask: Ask) -> Itself:
-    """Run base beside itself. Errors: ProgramError where it fails, or lacks the metric."""
+    """Run base beside itself. Errors: ProgramError if it fails, or lacks the metric."""
     arms = {BASE: Arm(parameters=ask.base), AGAIN: Arm(parameters=ask.base)}
     rounds = min(ITSELF_PAIRS, ask.most)
     budget_s = max(_LEAST_S, ITSELF_SHARE * ask.budget_s)
@@ -152,7 +152,7 @@ def side_by_side(ask: Ask, itself: Itself) -> Verdict:
 def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Verdict, str]:
     """Verdict on runs that were made one after another, with a single test of independent samples.
 
-    Errors: ProgramError where they do not have exactly one common cell with the metric.
+    Errors: ProgramError if they do not have exactly one common cell with the metric.
     """
     metric = DURATION if metric == AUTO else metric
     first, second = (_by_cell(open_run(path), metric) for path in (base, head))

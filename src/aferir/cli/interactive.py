@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Make all requests of each environment; returns 1 where one of them failed."""
+    """Make all requests of each environment; returns 1 if one of them failed."""
     from aferir import registry
     from aferir.cli.console import status
 

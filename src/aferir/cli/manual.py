@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print or write what was requested."""
+    """Print the reference page, or write all manual pages into a folder."""
     from aferir.cli import manual_page, parser
     from aferir.cli.verbs import declare_all
 

@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Plan, run and print the result; returns 1 where an environment has no figure."""
+    """Plan, run and print the result; returns 1 if an environment has no figure."""
     from aferir import config, machine, probes, registry, runner
     from aferir.cli.run import report_run
     from aferir.cli.running import carry_out, host_tables, reached

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Validate, run, report; exit code 1 where a cell failed in all its repetitions."""
+    """Validate, run, report; exit code 1 if a cell failed in all its repetitions."""
     import msgspec
 
     from aferir import config, machine, registry
@@ -98,7 +98,7 @@ def execute(options: argparse.Namespace) -> int:
 def _other_machine(options: argparse.Namespace) -> HostLimits:
     """Limits of the machine that `--machine` describes; every [[host]] is such a machine too.
 
-    Errors: UsageError where it is not CPUS,MEMORY, or given without `--check`.
+    Errors: UsageError if it is not CPUS,MEMORY, or given without `--check`.
     """
     from aferir.errors import UsageError
     from aferir.model.plan import HostLimits
@@ -160,7 +160,7 @@ def _on_dask(plan: Plan, experiment: bytes, options: argparse.Namespace) -> Run:
 def report_run(
     run: Run, *, json: bool, ignored: Collection[str] = (), more: Collection[str] = ()
 ) -> int:
-    """Print the result of a run and write its report; returns 1 where a cell always failed.
+    """Print the result of a run and write its report; returns 1 if a cell always failed.
 
     `ignored` are codes of warnings that are not printed, `more` are further lines. The result is
     printed before the report's charts are drawn.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def host_tables(path: Path) -> list[dict[str, object]]:
-    """The [[host]] tables of a file. Errors: UsageError where it has other tables, or errors."""
+    """The [[host]] tables of a file. Errors: UsageError if it has other tables, or errors."""
     import tomllib
 
     from aferir import config

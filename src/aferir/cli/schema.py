@@ -27,7 +27,7 @@ FILES_OF_A_RUN = (
     "complete.json",
     "report.json",
 )
-"""Keys of `report.schemas.FILES`, which is not imported for other verbs' sake."""
+"""Keys of `report.schemas.FILES`, copied so that other verbs need not import it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

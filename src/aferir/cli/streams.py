@@ -26,7 +26,7 @@ class Lasting(io.FileIO):
         self.lost: OSError | None = None
 
     def write(self, content: Any, /) -> int:
-        """Write the whole content, and block where the reader is slow."""
+        """Write the whole content, and block if the reader is slow."""
         while self.lost is None:
             try:
                 written = super().write(content)

@@ -127,7 +127,7 @@ def measure(
 ) -> list[Line]:
     """Run the program for one part; returns its lines, with the counter's properties.
 
-    Errors: ProgramError where its output cannot be parsed, TimeoutExpired.
+    Errors: ProgramError if its output cannot be parsed, TimeoutExpired.
     """
     done = process.run(
         [str(program), part, *options], timeout_s=timeout_s, environment=environment, check=False
@@ -143,7 +143,7 @@ def measure(
 
 
 def parse(text: str) -> list[Line]:
-    """All lines of the output. Errors: ProgramError where one cannot be parsed."""
+    """All lines of the output. Errors: ProgramError if one cannot be parsed."""
     decoder = msgspec.json.Decoder(Line, strict=False)
     found: list[Line] = []
     for line in text.splitlines():
@@ -160,5 +160,5 @@ def of(lines: Sequence[Line], kind: type[_L]) -> list[_L]:
 
 
 def cost_of(lines: Sequence[Line], clock: str) -> ReadCost | None:
-    """Cost of reading that clock; None where this machine has no such clock."""
+    """Cost of reading that clock; None if this machine has no such clock."""
     return next((line for line in of(lines, ReadCost) if line.clock == clock), None)

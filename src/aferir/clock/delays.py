@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
-"""Delays above the floor, us to s, where single precision is between 0.1 ps and 0.1 us."""
+"""Array of delays above the floor in s, whose resolution is 0.1 ps at 1 us and at most 0.1 us at 1
+s.
+"""
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +89,7 @@ def draw_jitter(rng: np.random.Generator, network: Network, shape: tuple[int, in
 
 
 def draw_losses(rng: np.random.Generator, network: Network, answered: NDArray[np.int64]) -> Array:
-    """Number of exchanges lost before that many were answered, of the same shape.
+    """Number of exchanges lost before each of the `answered` numbers of answers; same shape.
 
     Losses are independent of delays, so their number is negative binomial and their order is
     irrelevant: they only take time.

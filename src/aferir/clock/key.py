@@ -20,7 +20,7 @@ _FEWEST_BYTES = 16
 def create_key(path: Path) -> bytes:
     """Generate a key and write it to a new file that only its owner may read.
 
-    Errors: UsageError where the file exists or cannot be made.
+    Errors: UsageError if the file exists or cannot be made.
     """
     key = secrets.token_bytes(_BYTES)
     try:
@@ -36,7 +36,7 @@ def create_key(path: Path) -> bytes:
 
 
 def read_key(path: Path) -> bytes:
-    """Key in a file. Errors: UsageError where it is missing, readable by others, or no key."""
+    """Key in a file. Errors: UsageError if it is missing, readable by others, or no key."""
     try:
         with path.open(encoding="ascii", errors="replace") as file:
             about = os.fstat(file.fileno())

@@ -90,7 +90,7 @@ def info(*, check_cores: bool = False) -> Info:
     """Present state of the clock.
 
     `check_cores` first measures each core's counter against core 0's, which takes some ms for each
-    core. Errors: ClockError where this process may not run on every core.
+    core. Errors: ClockError if this process may not run on every core.
     """
     if check_cores:
         with failures_as_errors("offsets of the cores", RVEC_REMEDIES):
@@ -104,7 +104,7 @@ def info(*, check_cores: bool = False) -> Info:
 def refine() -> None:
     """Determine the rate over the whole time since the import; it is also done automatically.
 
-    Errors: ClockError where counter and CLOCK_MONOTONIC_RAW no longer agree on a rate.
+    Errors: ClockError if counter and CLOCK_MONOTONIC_RAW no longer agree on a rate.
     """
     with failures_as_errors("the counter's rate", RVEC_REMEDIES):
         _refine()

@@ -35,7 +35,7 @@ class Drivers:
     def driver(self) -> Iterator[Any]:
         """This thread's driver; its errors are converted to AferirError, without secrets.
 
-        The library raises plain `Exception` and `ValueError` besides errors of its own.
+        Besides its own errors, the library raises plain `Exception` and `ValueError`.
         """
         try:
             if not hasattr(self._own, "driver"):

@@ -22,7 +22,7 @@ _LENT = {"role_arn", "sso_session", "sso_start_url", "credential_process", "sour
 
 
 class Secret:
-    """Text that is not printed by accident."""
+    """A secret text; its representation hides it, so that no log or message contains it."""
 
     __slots__ = ("text",)
 

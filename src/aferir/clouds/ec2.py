@@ -156,7 +156,7 @@ class Ec2:
         return self._parameters
 
     def _size(self, driver: NodeDriver) -> NodeSize:
-        """The size as named: EC2 has more types than the library, and refuses unknown ones."""
+        """Instance type by its name, unchecked: EC2 has more types than the library lists."""
         wanted = self._wanted.size
         if self._wanted.provider == "eucalyptus":
             return chosen("instance type", wanted, driver.list_sizes())

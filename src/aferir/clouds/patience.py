@@ -14,8 +14,9 @@ from aferir.linux import wait
 
 _LONGEST_S = 2.0
 _SHARE = 0.025
-"""Next poll interval as a share of the time waited so far: 2.5 % of a duration is its resolution,
-and an instance that takes a minute costs about 200 polls."""
+"""Next poll interval as a share of the time waited so far: durations are known to 2.5 %, and an
+instance that takes a minute costs about 200 polls.
+"""
 _LONGEST_BACK_OFF_S = 30.0
 REFUSALS_S = 10.0
 """Seconds for which a refusal may come from a cloud that does not know yet what it has created."""

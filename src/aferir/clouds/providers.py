@@ -99,8 +99,8 @@ def give_back(entry: journal.Entry) -> None:
 def sweep(file: Path | None, *, of_others: bool = False) -> known.Swept:
     """Release instances of this owner without a journal entry, in all clouds that were used.
 
-    Searches the cloud of `file` as well, where `of_others` includes those of other owners. Errors:
-    UsageError if the file is invalid.
+    The cloud of `file` is searched as well; with `of_others`, instances of other owners there are
+    released too. Errors: UsageError if the file is invalid.
     """
     if file is None:
         if of_others:

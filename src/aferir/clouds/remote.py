@@ -163,7 +163,7 @@ class RemoteCloud:
         return found[0] if found else ""
 
     def _await_running(self, identity: str, asked: float) -> tuple[float, float, str]:
-        """Times at which it was placed and at which it ran, and its address."""
+        """Wait until it runs; returns the times of its placement and its start, and its address."""
         self._poller.begin(identity)
         try:
             return self._follow(identity, asked)

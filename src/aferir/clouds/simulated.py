@@ -32,7 +32,7 @@ from aferir.model.plan import EnvironmentSpec
 PROVIDER = "simulated"
 CLIENTS_ADDRESS = "10.77.0.1"
 MOST_HOSTS, MOST_PER_HOST = 64, 320
-"""Largest numbers of hosts, and of instances of one: Dutra 2015, Table 5.2, had 320."""
+"""Largest number of hosts, and of instances on one host: Dutra 2015, Table 5.2, had 320."""
 _FIRST_ADDRESS = ipaddress.IPv4Address("10.77.0.0")
 _PLACES = 512
 """Addresses of one host, a power of two above its instances: 64 hosts have half of the /16."""

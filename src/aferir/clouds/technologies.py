@@ -35,13 +35,13 @@ class Plug(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instances(Protocol):
-    """One technology of instances."""
+    """One technology by which a simulated host makes instances, such as containers."""
 
     limit_s: float
     """Seconds within which an instance's service must answer."""
 
     def check(self) -> list[Finding]:
-        """Findings on what this machine lacks for it."""
+        """Findings on what this machine lacks for this technology."""
         ...
 
     def unpack(self, cache: Path) -> None:

@@ -21,7 +21,7 @@ _KEYS = ("host_key", "id_ed25519")
 
 
 def check() -> list[Finding]:
-    """Findings on what this machine lacks to create them."""
+    """Findings on what this machine lacks to create the shared folders."""
     if absent := packages.missing(_PROGRAMS):
         said = f"a cluster cannot be made without {', '.join(absent)}"
         return [Finding("cluster", "missing", said, packages.install_command(absent))]
@@ -74,7 +74,7 @@ def write(
 
 
 def write_names(folder: Path, description: Description) -> None:
-    """Write those of them in which a new node must find itself, before MPI may use it."""
+    """Write the files that must name a new node before it starts: hosts, and those of Slurm."""
     _replace(folder, "hosts", configuration.hosts(description))
     if description.slurm:
         _replace(folder, "slurm.conf", slurm.configuration(description))

@@ -136,7 +136,7 @@ def require(description: Description, *, built: bool = False) -> None:
 
 
 def packages(description: Description) -> tuple[str, ...]:
-    """Packages of its userland, in addition to those of every instance."""
+    """Packages of a cluster's userland, in addition to those of every instance."""
     return (*PACKAGES, *(slurm.PACKAGES if description.slurm else ()))
 
 

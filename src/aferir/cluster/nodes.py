@@ -36,7 +36,7 @@ class Nodes(Protocol):
     """Approximate bytes of a node's memory that its own kernel and userland use."""
 
     def check(self) -> list[Finding]:
-        """Findings on what this machine lacks for them. Changes nothing."""
+        """Findings on what this machine lacks for such nodes. Changes nothing."""
         ...
 
     def announce(self, place: Place) -> journal.Entry:

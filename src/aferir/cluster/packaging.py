@@ -229,7 +229,7 @@ def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Descript
 
 
 def _images(shop: Workshop, package: ovf.Package) -> dict[str, Path]:
-    """Disk ID to file. Errors: UsageError if that of a node is missing."""
+    """Files of the disks, by disk ID. Errors: UsageError if that of a node is missing."""
     hrefs = {file.id: file.href for file in package.files}
     images = {disk.id: shop.folder / hrefs[disk.file] for disk in package.disks}
     for system in package.systems:

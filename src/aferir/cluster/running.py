@@ -76,7 +76,7 @@ def _chosen(state: State, name: str | None) -> Node:
 
 
 def _lost(name: str, before: dict[str, str]) -> list[str]:
-    """Nodes that have died or were replaced since."""
+    """Nodes that have died or were replaced since `before` was read."""
     state = storing.find(name)
     if state is None:
         return list(before)

@@ -51,8 +51,8 @@ class Bandwidth(msgspec.Struct, frozen=True):
     def free_cpus(self, cores: int) -> float:
         """CPUs that can still be reserved.
 
-        None can if the account is below 0 (see `batch.make`), which the kernel reads as a very
-        large number.
+        It is 0 if the account is below 0 (see `batch.make`): the kernel reads that as a very large
+        number and admits nothing.
         """
         return 0.0 if self.total < 0 else max(0.0, (self.limit * cores - self.total) / UNIT)
 
@@ -106,7 +106,7 @@ def _scaled(schedule: Schedule, factor: float) -> Schedule:
 
 
 def read_bandwidth() -> Bandwidth | None:
-    """The kernel's account; None if debugfs cannot be read, which takes root."""
+    """The kernel's account of deadline bandwidth; None without access to debugfs."""
     mounted = Path("/sys/kernel/debug/sched/debug")
     try:
         return parse_bandwidth(mounted.read_text(encoding="utf-8", errors="replace"))
@@ -115,7 +115,7 @@ def read_bandwidth() -> Bandwidth | None:
 
 
 def sound_bandwidth() -> Bandwidth | None:
-    """The kernel's account, after a recount if it was below 0, where nothing would be admitted."""
+    """The kernel's account of deadline bandwidth, recounted if it was below 0."""
     found = read_bandwidth()
     if found is not None and found.total < 0:
         count_again()
@@ -135,7 +135,7 @@ def count_again() -> None:
 
 
 def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
-    """CPUs still reserved that were not before; None if the account could not be read before.
+    """CPUs reserved now in excess of those reserved `before`; None if `before` is unknown.
 
     Bandwidth of an ended thread is released only at the end of its period, and sometimes later.
     Before Linux 6.15, it cannot be recounted. If the account has become smaller, the answer is 0.
@@ -151,8 +151,8 @@ def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
 def more_than(before: Bandwidth) -> float:
     """CPUs reserved now minus those reserved before; below 0 if the account lost some.
 
-    An account that was too low before (see `batch.make`), and is counted again, has gained nothing:
-    it counts as if the fair servers had been in it.
+    An earlier account that was too low (see `batch.make`) and has since been recounted is taken as
+    if it had included the fair servers, so that the recount is no increase.
     """
     now = read_bandwidth()
     least = _fair_servers(os.uname().release, os.cpu_count() or 1)

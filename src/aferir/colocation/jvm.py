@@ -1,4 +1,4 @@
-"""Full names of a JVM's threads, requested from the JVM as jstack does, in milliseconds.
+"""Full names of a JVM's threads, requested from the JVM as jstack does; takes milliseconds.
 
 Source: OpenJDK, sun.tools.attach.VirtualMachineImpl for Linux and attachListener_posix.cpp. A JVM
 opens its attach socket on the first SIGQUIT, if it finds a file `.attach_pid` owned by root or by

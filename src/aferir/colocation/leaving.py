@@ -110,7 +110,7 @@ def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
 
 
 def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
-    """Leave via an almost empty reservation, with as little time in between as possible.
+    """Leave SCHED_DEADLINE through an almost empty reservation, as quickly as possible.
 
     Returns the same as `put`. If the thread has woken meanwhile, it may owe runtime at the rate of
     the small reservation and would not run under a reservation for hours. It then takes its own

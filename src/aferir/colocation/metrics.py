@@ -139,7 +139,7 @@ def _samples(
 
 
 def mode(now: Settings) -> str:
-    """Name of the policy's mode, or of the batch's state where the policy names none."""
+    """Name of the policy's mode, or of the batch's state if the policy names none."""
     if now.explanation.mode:
         return now.explanation.mode
     batch = now.batch

@@ -1,8 +1,8 @@
 """Chooses the time until the next decision: twice the control period while nothing changes.
 
-A decision costs about a thousandth of a second of a core, nearly all of it for looking. Far below
-the SLA, after the settings have stayed the same for long, a second look in a period finds nothing;
-what does happen then is noticed one period later at most.
+A decision costs about a thousandth of a second of a core, nearly all of it to read the service's
+state. Far below the SLA, after the settings have stayed the same for long, a second reading within
+a period finds nothing new; a change is noticed one period later at most.
 """
 
 from __future__ import annotations

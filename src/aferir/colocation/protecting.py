@@ -44,7 +44,7 @@ def change(
 
 
 def _held(file: Path) -> str:
-    """What the file holds; "max", which nothing exceeds, if its group has gone meanwhile."""
+    """Contents of a protection file; "max" if its group has been removed meanwhile."""
     try:
         return file.read_text(encoding="ascii").strip()
     except OSError:

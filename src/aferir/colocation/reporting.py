@@ -1,4 +1,4 @@
-"""Writes a run's status, and its metrics to files where they are asked for, once a second."""
+"""Writes a run's status once a second, and its metrics to the files requested."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
 
 
 def usable_cpus(pids: Iterable[int]) -> int:
-    """Number of CPUs that all of these processes may use, by their first threads; 0: none runs."""
+    """Number of CPUs that these processes may use, by their first threads; 0 if none runs."""
     masks = []
     for pid in pids:
         with contextlib.suppress(OSError):

@@ -23,7 +23,8 @@ _CONTROLLERS = "cpu cpuset io memory"
 _ROOT_SLICE = "-.slice"
 _FORGET_S = 5.0
 _HOLDER = ("sh", "-c", "echo entered; exec sleep infinity")
-"""Command that keeps the scope, which ends with its last process, while the batch restarts."""
+"""Command that keeps the scope alive while the batch restarts: a scope ends with its last process.
+"""
 
 
 class Scope(msgspec.Struct, frozen=True):

@@ -22,8 +22,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = "/proc/pressure/cpu"
 _SLOW_S = 0.45
 _RESERVING_S = 2.0
-"""Interval in seconds of the search for reserving processes, which asks for each of the machine:
-policies smooth what others use over as long."""
+"""Interval in seconds of the search for reserving processes, which takes a system call for each
+process of the machine: policies smooth the CPU use of others over the same interval.
+"""
 _MOST_OPEN = 512
 """Largest number of open files: the default limit of a process is 1,024, and a JVM has thousands of
 threads."""
@@ -131,7 +132,7 @@ def parse_usage(text: str) -> float:
 
 
 class Usage:
-    """Reads the counters from files that it keeps open until `close`."""
+    """Reads counters of CPU use from files that stay open until `close`."""
 
     def __init__(self, group: Group | None) -> None:
         self._files: dict[str, int] = {}

@@ -40,7 +40,8 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     """Waiting of the service between two moments, and the use of disks and memory."""
 
     waits: Waits | None = None
-    """None if the service has no group of its own in version 2."""
+    """Shares of time in which the service waited; None if it has no group of its own in version 2.
+    """
     batch_disk_bps: float = 0.0
     batch_memory_bytes: int = 0
     service_memory_bytes: int = 0

@@ -22,7 +22,7 @@ _LABEL = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def _label(written: str) -> str:
-    """Check a name of Kubernetes. Errors: ValueError where it is none."""
+    """Check a name of Kubernetes. Errors: ValueError if it is none."""
     if not _LABEL.fullmatch(written):
         raise ValueError("is no name of Kubernetes: small letters, digits and -, 63 at most")
     return written

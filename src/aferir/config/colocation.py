@@ -143,7 +143,7 @@ def parameters(wanted: Wanted) -> dict[str, int | float]:
 
 
 def need_batch(job: Job) -> None:
-    """Require a batch program. Errors: UsageError where there is none."""
+    """Require a batch program. Errors: UsageError if there is none."""
     if not job.command:
         raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
 

@@ -52,7 +52,7 @@ _NOTHING: Mapping[str, Written] = {}
 def read_table(
     table: Mapping[str, object], path: str, kinds: Mapping[str, Kind], problems: Problems
 ) -> EnvironmentTable | None:
-    """Read the name and the kind of a table; None where either is wrong."""
+    """Read the name and the kind of a table; None if either is wrong."""
     fields = Fields(table, path, problems)
     name = fields.read(EnvironmentKeys, tuple(table)).get("name")
     kind = kinds.get(fields.choice("kind", tuple(kinds), 'kind = "native"') or "")
@@ -69,7 +69,7 @@ def specification(
     host: HostLimits,
     problems: Problems,
 ) -> EnvironmentSpec | None:
-    """Specification that a table with those levels describes; None where anything is wrong.
+    """Specification that a table with those levels describes; None if anything is wrong.
 
     `levels` are by key. Levels are read by the same code as values in the table.
     """

@@ -166,7 +166,7 @@ def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level,
 
 
 def _list(fields: Fields, name: str) -> Sequence[object]:
-    """Levels as written; empty, with an error added, where they are no list."""
+    """Levels as written; empty, with an error added, if they are no list."""
     value = fields.table[name]
     if not isinstance(value, list) or not value:
         said = f"{shown(value)} is {kind_of(value)} without levels"

@@ -21,7 +21,7 @@ _INTEGER_LIMIT = 2**63
 
 
 class Fields:
-    """One table: each method returns None where a key is missing or its value is wrong.
+    """One table: each method returns None if a key is missing or its value is wrong.
 
     Wrong values are added to `problems` at once; missing keys only by `require`.
     """
@@ -40,7 +40,7 @@ class Fields:
         self.problems.add(self.at(key), message, remedy)
 
     def require(self, key: str, example: str) -> None:
-        """Add an error where the key is missing."""
+        """Add an error if the key is missing."""
         if key not in self.table:
             self.wrong(key, "is missing", f"add `{example}`")
 

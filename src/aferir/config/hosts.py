@@ -25,7 +25,7 @@ MOST_HOSTS = 1000
 
 
 def words(written: str) -> tuple[str, ...]:
-    """Words of a command. Errors: ValueError where it is not quoted as for a shell, or empty."""
+    """Words of a command. Errors: ValueError if it is not quoted as for a shell, or empty."""
     words = tuple(shlex.split(written))
     if not words:
         raise ValueError("is not the command that reaches the host")
@@ -41,7 +41,7 @@ def instances(written: str) -> Wanted:
 
 
 def price(written: str) -> Price:
-    """Amount and currency of `0.04 EUR`. Errors: ValueError where it is anything else."""
+    """Amount and currency of `0.04 EUR`. Errors: ValueError if it is anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ([A-Z]{3})", written)
     if found is None or float(found[1]) <= 0.0:
         raise ValueError("is no price of an hour")
@@ -146,7 +146,7 @@ def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
 def with_hosts(experiment: bytes, more: bytes, *, source: str) -> bytes:
     """Append the hosts of another file, `source`, to an experiment file.
 
-    Errors: UsageError where that file contains anything else, or invalid hosts.
+    Errors: UsageError if that file contains anything else, or invalid hosts.
     """
     hosts_of(more, source=source)
     if other := sorted(tomllib.loads(more.decode("utf-8")).keys() - {"host"}):

@@ -61,7 +61,7 @@ def load(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Content of the file. Errors: UsageError where it cannot be read or is no experiment."""
+    """Content of the file. Errors: UsageError if it cannot be read or is no experiment."""
     remedy = f"give the path of an experiment file; {REFERENCE} shows one"
     try:
         with path.open("rb") as stream:

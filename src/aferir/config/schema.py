@@ -93,7 +93,7 @@ def _literal(text: str) -> str:
 
 
 def _builtin(field: Field) -> Any:
-    """Default as JSON; as text where Python's value has no JSON form."""
+    """Default as JSON; as text if Python's value has no JSON form."""
     if field.form in ("text", "list"):
         return spelled(field, field.default) or None
     return field.default

@@ -44,7 +44,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 def read_server(
     table: Mapping[str, object], host: HostLimits, problems: Problems
 ) -> ServerSpec | None:
-    """Server of the file; None where there is no such table, or where it is wrong."""
+    """Server of the file; None if there is no such table, or if it is wrong."""
     if not table:
         return None
     fields = Fields(table, "server", problems)

@@ -27,7 +27,7 @@ be named.
 def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[dict[str, object]]:
     """`[[environment]]` tables of several lines, each with a unique name.
 
-    Errors: UsageError where a line names no kind, or has a word that is not KEY=VALUE.
+    Errors: UsageError if a line names no kind, or has a word that is not KEY=VALUE.
     """
     tables: list[dict[str, object]] = []
     for line in written:

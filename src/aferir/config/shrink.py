@@ -1,6 +1,6 @@
 """Reduces an experiment to fit a machine smaller than the one it was written for.
 
-Only where the file permits it (`shrink = true`), since the figures change; the report lists what
+Only if the file permits it (`shrink = true`), since the figures change; the report lists what
 was reduced and what was left out.
 """
 
@@ -77,7 +77,7 @@ def _tables(document: Table, key: str) -> Sequence[object]:
 def _fitted(
     table: object, host: HostLimits, kinds: Mapping[str, Kind], gone: Collection[object]
 ) -> tuple[object | None, list[_Change]]:
-    """Table that fits the host, or None where even its kind's minimum does not; and changes.
+    """Table that fits the host, or None if even its kind's minimum does not; and changes.
 
     Workloads are treated alike: they have `threads`, and no memory. They do not run in environments
     that are `gone`.

@@ -72,7 +72,7 @@ def read_workload(
     experiment: Experiment,
     problems: Problems,
 ) -> WorkloadTable | None:
-    """Read one `[[workload]]` table; None where its name or program is wrong."""
+    """Read one `[[workload]]` table; None if its name or program is wrong."""
     fields = Fields(table, path, problems)
     program = fields.choice("program", tuple(programs), f'program = "{next(iter(programs))}"')
     own = declared_by(programs[program]) if program is not None else ()
@@ -157,9 +157,9 @@ def judge_parameters(
     program: Program[Any],
     problems: Problems,
 ) -> msgspec.Struct | None:
-    """Parameters as the program's struct; None where some are wrong.
+    """Parameters as the program's struct; None if some are wrong.
 
-    An error is reported for the key of the workload, or for the factor where the key is `varied`.
+    An error is reported for the key of the workload, or for the factor if the key is `varied`.
     """
     values, wrong = judge(program, parameters)
     for one in wrong:

@@ -80,10 +80,10 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a fit: what an allocation with one hypervisor takes of the image store."""
+    """Result of a fit: how long an allocation with one hypervisor uses the image store."""
 
     cell: Cell
-    """Cell whose blocked clients the simulation has with this value."""
+    """Cell whose number of blocked clients the simulation reproduces with `store_s`."""
     store_s: float
     """Seconds for which an allocation that is alone uses the image store and its link."""
 

@@ -77,7 +77,7 @@ def run(
 
     Its environment carries a mark by which everything that it started can be killed.
 
-    Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where the
+    Errors: MissingError if the guest has no such program, TimeoutExpired, ProgramError if the
     agent does not answer.
     """
     started = steady.unix_ns()
@@ -112,7 +112,7 @@ def put(socket: JsonSocket, port: Path, source: Path, destination: PurePosixPath
     """Copy one file into the guest, preserving its mode and creating missing folders.
 
     Its bytes are sent through `port` in binary: through the agent, which requires base64, a MiB
-    took over a second in an emulated guest. Errors: ProgramError where the guest does not accept
+    took over a second in an emulated guest. Errors: ProgramError if the guest does not accept
     it.
     """
     _must(socket, ["mkdir", "-p", str(destination.parent)])
@@ -133,7 +133,7 @@ def put(socket: JsonSocket, port: Path, source: Path, destination: PurePosixPath
 def get(socket: JsonSocket, source: PurePosixPath, destination: Path) -> None:
     """Copy one file of the guest to the host.
 
-    Errors: ProgramError where it does not exist.
+    Errors: ProgramError if it does not exist.
     """
     handle = socket.ask("guest-file-open", {"path": str(source), "mode": "r"})
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def _start(
 
 
 def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any] | None:
-    """Final status of a program; None where it still runs after the limit.
+    """Final status of a program; None if it still runs after the limit.
 
     Time in which we were stopped ourselves does not count.
     """

@@ -143,7 +143,7 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     processors: tuple[Path, ...] = ()
     """Virtual processors of a guest: stat files of the host threads that run them."""
     own_kernel: bool = False
-    """True where /proc inside the instance is the instance's own, as in a VM."""
+    """True if /proc inside the instance is the instance's own, as in a VM."""
     members: dict[str, Accounting] = {}
     """Accounting by name of the members of an instance that has several: nodes of a cluster,
     tenants.
@@ -218,7 +218,7 @@ class Environment(Protocol):
         ...
 
     def allocate(self, spec: EnvironmentSpec) -> Instance:
-        """Allocate an instance. Errors: MissingError where `check` has a `missing` finding."""
+        """Allocate an instance. Errors: MissingError if `check` has a `missing` finding."""
         ...
 
 

@@ -27,7 +27,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
     """Advice that removes the feature: a sentence without its full stop."""
     gives_up: str
-    """Description of the loss without the feature; sentences put it after "this gives up"."""
+    """What is lost without the feature, as a phrase that follows the words "this gives up"."""
 
 
 CPUS = Feature(

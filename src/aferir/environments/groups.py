@@ -26,8 +26,8 @@ def make(
 ) -> dict[str, Path]:
     """Make the groups with the limits of `spec`; returns their folders by controller.
 
-    The memory limit is left out where `memory` is False. Errors: MissingError where it is not
-    permitted, or where the controller of a limit is missing.
+    The memory limit is left out if `memory` is False. Errors: MissingError if it is not
+    permitted, or if the controller of a limit is missing.
     """
     have = cgroup.layout()
     limits = cgroup.Limits(
@@ -62,7 +62,7 @@ def accounting(
 
     With `own_kernel` all processes that run the kernel. The accounts of `blkio` exclude child
     groups (blkio-controller.rst), so for `blkio` it is the child group that an engine made: the one
-    that the pattern `made_below` matches, which is empty where none is made.
+    that the pattern `made_below` matches, which is empty if none is made.
     """
     made = {name: _made(path, made_below) for name, path in folders.items()}
     members = {name: cgroup.members(path) for name, path in made.items()}
@@ -91,7 +91,7 @@ def _name(pid: int) -> str:
 def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
     """Freeze or thaw all members; returns when the kernel has done so.
 
-    Sources: freezer-subsystem.rst, cgroup-v2.rst. Errors: ProgramError where they do not stop.
+    Sources: freezer-subsystem.rst, cgroup-v2.rst. Errors: ProgramError if they do not stop.
     """
     if "freezer" in folders:
         file, word = folders["freezer"] / "freezer.state", "FROZEN" if frozen else "THAWED"

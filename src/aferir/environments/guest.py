@@ -60,10 +60,10 @@ class GuestWithAgent(ABC):
 
     @abstractmethod
     def _give_back(self, entry: Entry) -> None:
-        """Remove the guest and its journal entry. Errors: OSError where something is left."""
+        """Remove the guest and its journal entry. Errors: OSError if something is left."""
 
     def _alive(self) -> Entry:
-        """Journal entry of the guest. Errors: ProgramError where it does not run."""
+        """Journal entry of the guest. Errors: ProgramError if it does not run."""
         if self._entry is None or self._child.poll() is not None:
             raise ProgramError(f"{self._called} does not run")
         return self._entry

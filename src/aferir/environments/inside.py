@@ -56,7 +56,7 @@ class Inside:
     def greet(self, timeout_s: float) -> None:
         """Wait for the first message of the program inside, which says that it runs.
 
-        Errors: ProgramError where it exits, or sends nothing in time.
+        Errors: ProgramError if it exits, or sends nothing in time.
         """
         deadline_s = wait.after(timeout_s)
         while (message := self._taken()) is None:
@@ -99,7 +99,7 @@ class Inside:
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file in, preserving its mode. Errors: ProgramError where it fails."""
+        """Copy one host file in, preserving its mode. Errors: ProgramError if it fails."""
         task, answers = self._begun()
         try:
             with source.open("rb") as stream:
@@ -115,7 +115,7 @@ class Inside:
             raise ProgramError(f"{source} cannot be put to {destination}: {_why(answer)}")
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file out. Errors: ProgramError where it does not exist or is not regular."""
+        """Copy one file out. Errors: ProgramError if it does not exist or is not regular."""
         task, answers = self._begun()
         try:
             self._send("G", task, os.fsencode(str(source)))

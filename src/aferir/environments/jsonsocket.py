@@ -56,7 +56,7 @@ class JsonSocket:
     ) -> Any:
         """The `return` value of one command; events in between are skipped.
 
-        Errors: ProgramError where the answer is an error, late or unreadable.
+        Errors: ProgramError if the answer is an error, late or unreadable.
         """
         with self._turn:
             self._send({"execute": command, "arguments": dict(arguments or {})})

@@ -32,7 +32,7 @@ def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "
     """Make the folder of an instance, with a private layer above `tree` if there is one.
 
     With `host_folders` /proc, /dev and /sys of the host are mounted in it; at `volume` it has an
-    ordinary folder instead of the overlay, unless the tool makes one. Errors: MissingError where
+    ordinary folder instead of the overlay, unless the tool makes one. Errors: MissingError if
     they cannot be mounted.
     """
     folder = folder_of(place.entry)

@@ -21,7 +21,7 @@ from aferir.model.plan import (
 )
 
 DISK = PurePosixPath("/srv/aferir")
-"""Mount point of its own disk, in an instance with its own files."""
+"""Mount point of an instance's own disk, if the instance has a root file system of its own."""
 
 
 class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):

@@ -46,9 +46,9 @@ class Native:
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> NativeInstance:
-        """Make a control group, where that is permitted.
+        """Make a control group, if that is permitted.
 
-        Errors: MissingError where the CPUs or the permission to limit them are missing.
+        Errors: MissingError if the CPUs or the permission to limit them are missing.
         """
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
@@ -102,7 +102,7 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool)
 
 
 class NativeInstance:
-    """The host, with a control group where one is permitted."""
+    """The host, with a control group if one is permitted."""
 
     emulated = False
 
@@ -159,11 +159,11 @@ class NativeInstance:
             raise
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one file, preserving its mode; does nothing where both are the same file."""
+        """Copy one file, preserving its mode; does nothing if both are the same file."""
         _copy(source, Path(destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file, preserving its mode; does nothing where both are the same file."""
+        """Copy one file, preserving its mode; does nothing if both are the same file."""
         _copy(Path(source), destination)
 
     def pause(self) -> None:

@@ -33,7 +33,7 @@ class _OpenHow(ctypes.Structure):
 def put(root: Path, source: Path, destination: PurePosixPath) -> None:
     """Copy a host file into the tree, preserving its mode and creating missing folders.
 
-    Errors: ProgramError where the tree does not permit it.
+    Errors: ProgramError if the tree does not permit it.
     """
     try:
         with source.open("rb") as content, _Root(root) as tree:
@@ -51,7 +51,7 @@ def put(root: Path, source: Path, destination: PurePosixPath) -> None:
 def get(root: Path, source: PurePosixPath, destination: Path) -> None:
     """Copy a file of the tree to the host.
 
-    Errors: ProgramError where it does not exist or is not a regular file.
+    Errors: ProgramError if it does not exist or is not a regular file.
     """
     try:
         with _Root(root) as tree:

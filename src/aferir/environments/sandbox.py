@@ -82,7 +82,7 @@ class Sandbox:
     def allocate(self, spec: EnvironmentSpec) -> SandboxInstance:
         """Make and start an instance; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` has a finding, ProgramError where the tool fails.
+        Errors: MissingError if `check` has a finding, ProgramError if the tool fails.
         """
         clock = time.perf_counter()
         if not privileges.is_root():
@@ -229,7 +229,7 @@ class SandboxInstance:
 def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = None) -> None:
     """Remove an instance, in whatever state it is, and its journal entry.
 
-    It also cleans up after a dead owner. Errors: OSError where a process, a group, a mount or a
+    It also cleans up after a dead owner. Errors: OSError if a process, a group, a mount or a
     folder is left; then the entry is left too.
     """
     name, have = groups.name_of(entry), cgroup.layout()

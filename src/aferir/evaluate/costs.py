@@ -79,8 +79,8 @@ def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[
 def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]:
     """Mean of each environment's figures, over the groups that all of them have.
 
-    Each group counts once, also where an environment has several figures in it: groups of large
-    figures would otherwise make it dearer than an environment that has one in each. Where no group
+    Each group counts once, also if an environment has several figures in it: groups of large
+    figures would otherwise make it dearer than an environment that has one in each. If no group
     is common to all, environments with the most groups are compared, and the others lack the
     criterion.
     """
@@ -119,7 +119,7 @@ def _mean(logs: Sequence[Estimate]) -> Estimate:
 
 
 def _performance(_: Profile, baseline: str, run: Evaluation) -> Iterator[Figure]:
-    """Duration over the baseline's, of programs that have something to do."""
+    """Durations relative to the baseline's, of all programs whose duration measures performance."""
     if run.baseline != baseline:
         return
     for cell in run.cells:
@@ -159,7 +159,7 @@ def _energy_log(cost: IoCell, at: int) -> Estimate:
 
 
 def _elasticity(profile: Profile, _: str, run: Evaluation) -> Iterator[Figure]:
-    """Time from the request to the release over the time of use."""
+    """Time from the request to the release of an instance, over the time in which it is used."""
     for one in run.allocations:
         waited = _waited(one)
         if waited is not None:

@@ -62,7 +62,9 @@ class Missing(msgspec.Struct, frozen=True):
 
     criterion: Criterion
     environment: str
-    """Empty: no environment has one, and the criterion is left out."""
+    """Name of the environment; empty if no environment has a figure, so that the criterion is left
+    out.
+    """
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):

@@ -55,7 +55,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int
     planned: int
     ratio: Ratio
-    """Ratio of `head` over `base`, or the inverse where higher is better: above 1 is worse."""
+    """Ratio of `head` over `base`, or the inverse if higher is better: above 1 is worse."""
     look: Look | None
     looks: int
     needed: int | None

@@ -31,7 +31,7 @@ def built(
     """Both revisions, each built by the shell command `build` in its worktree.
 
     Worktrees are journalled, so that `aferir clean` removes what a killed run leaves. Errors:
-    UsageError for an unknown revision, ProgramError with the build's output where a build fails.
+    UsageError for an unknown revision, ProgramError with the build's output if a build fails.
     """
     names = [_resolve(repository, revision) for revision in revisions]
     with worktrees.of(repository) as place:
@@ -90,7 +90,7 @@ def _build(one: Built, command: str, limit_s: float, place: Worktrees) -> None:
 
 
 def _git(repository: Path, *words: str) -> str:
-    """Output of git. Errors: ProgramError, MissingError where git is not installed."""
+    """Output of git. Errors: ProgramError, MissingError if git is not installed."""
     return process.run(
         ["git", "-C", str(repository), *words], timeout_s=_GIT_LIMIT_S
     ).stdout.strip()

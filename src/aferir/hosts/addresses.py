@@ -24,7 +24,7 @@ def own() -> tuple[str, ...]:
 def listed(text: str) -> tuple[str, ...]:
     """Addresses in the JSON of ip(8), which has `{}` for each address of another scope.
 
-    Errors: ValueError where it is no JSON.
+    Errors: ValueError if it is no JSON.
     """
     return tuple(
         f"{address['local']}/{address['prefixlen']}"
@@ -35,7 +35,7 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def of_each(networks: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """One address of each host, on a network that the first host shares with it where possible.
+    """One address of each host, on a network that the first host shares with it if possible.
 
     `networks` holds the addresses of each host with prefix lengths. Without a shared network a
     host's first address is taken; an empty text stands for a host without any.

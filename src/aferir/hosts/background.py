@@ -29,7 +29,7 @@ class Background:
         wait.until(lambda: self._told() or not self._thread.is_alive(), wait.after(_ENDING_S))
 
     def end(self) -> None:
-        """Send SIGTERM, then SIGKILL after 5 s; does nothing where it has ended already."""
+        """Send SIGTERM, then SIGKILL after 5 s; does nothing if it has ended already."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._thread.is_alive() and self._told():
                 with suppress(OSError, ValueError):

@@ -19,9 +19,9 @@ __all__ = ["AGENT", "BROKEN", "NO_PYTHON", "PYTHON", "SHELL", "TERMINAL"]
 SHELL = "aferir-shell"
 PYTHON = "aferir-python"
 TERMINAL = "terminal"
-"""Word in place of the Python where our input is a terminal, which echoes and alters it."""
+"""Word that the shell prints in place of a Python if our input is a terminal, which echoes it."""
 NO_PYTHON, BROKEN = "none", "broken"
-"""Words in place of the version of another Python: there is none, or it does not start."""
+"""Words printed in place of another Python's version: there is no other, or it does not start."""
 
 _FIND = r"""
 a_python=-

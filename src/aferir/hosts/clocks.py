@@ -41,7 +41,9 @@ class Clock(msgspec.Struct, frozen=True):
 
     latest: Offset
     earlier: Offset | None = None
-    """None: the rate is known only to be within `RATE_LIMIT`."""
+    """Earlier exchange, which gives the rate; None: the rate is only known to be within
+    `RATE_LIMIT`.
+    """
 
     @property
     def rate(self) -> float:
@@ -79,7 +81,7 @@ class Clock(msgspec.Struct, frozen=True):
         return Stamp(now_ns, self.bound_at(now_ns))
 
     def after(self, look: Offset) -> Self:
-        """Clock after a further exchange, which is used where it narrows the bound.
+        """Clock after a further exchange, which is used if it narrows the bound.
 
         An exchange that contradicts what was known tells that one of the clocks has jumped, as when
         a machine is suspended or moved; then nothing older than it counts.

@@ -47,7 +47,7 @@ class Host:
         self._line: Line | None = None
 
     def line(self) -> Line:
-        """Connection to the agent. Errors: MissingError where the host cannot be reached."""
+        """Connection to the agent. Errors: MissingError if the host cannot be reached."""
         if self._line is None:
             self._line = Line(self.spec, attendant=self._attendant)
         return self._line
@@ -59,7 +59,7 @@ class Host:
             self._line = None
 
     def close(self, within_s: float = STEP_S) -> list[str]:
-        """End the connection; where an agent did not end by itself, clean up over a new one.
+        """End the connection; if an agent did not end by itself, clean up over a new one.
 
         Connecting is tried again for `within_s`, as a host that starts anew refuses it at first.
         Returns messages about what is left there.

@@ -30,7 +30,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, dict[int, float]]:
-    """Values by host and repetition. Errors: ProgramError where no host has that metric."""
+    """Values by host and repetition. Errors: ProgramError if no host has that metric."""
     hosts = {spec.name: spec.host for spec in plan.environments}
     found: dict[str, dict[int, float]] = {}
     for record in records:

@@ -19,7 +19,7 @@ class Silence(Exception):
 
 
 def write(descriptor: int, content: bytes) -> None:
-    """Write one message. Errors: OSError where the other end is closed."""
+    """Write one message. Errors: OSError if the other end is closed."""
     if len(content) > LONGEST:
         raise ProgramError(f"a message of {len(content)} bytes is too long for a line to a host")
     left = memoryview(len(content).to_bytes(_LENGTH_BYTES, "big") + content)
@@ -37,9 +37,9 @@ class Reader:
         self._kept = bytearray()
 
     def line(self, silence_s: float) -> bytes | None:
-        """Next line of text without its end; None where the connection is closed.
+        """Next line of text without its end; None if the connection is closed.
 
-        What is longer than 256 KiB is no line, and is skipped. Errors: Silence where none ends
+        What is longer than 256 KiB is no line, and is skipped. Errors: Silence if none ends
         within `silence_s`.
         """
         deadline_s = wait.after(silence_s)
@@ -53,9 +53,9 @@ class Reader:
         return line
 
     def message(self, silence_s: float) -> bytes | None:
-        """Next message; None where the connection is closed, even within a message.
+        """Next message; None if the connection is closed, even within a message.
 
-        Errors: Silence as of `line`, ProgramError where the data is no message.
+        Errors: Silence as of `line`, ProgramError if the data is no message.
         """
         head = self._take(_LENGTH_BYTES, silence_s)
         if head is None:
@@ -86,7 +86,7 @@ class Reader:
         return taken
 
     def _fill(self, silence_s: float) -> bool:
-        """Wait for data; False where the connection is closed."""
+        """Wait for data; False if the connection is closed."""
         if not self._coming.poll(max(0.0, silence_s) * 1e3):
             raise Silence(f"nothing has come for {silence_s:.0f} s")
         piece = os.read(self._descriptor, _PIECE)

@@ -99,7 +99,7 @@ class Line:
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
         """Send a request and return its answer.
 
-        Errors: the error that the agent answers with, ProgramError where the connection is broken.
+        Errors: the error that the agent answers with, ProgramError if the connection is broken.
         """
         if self.broken:
             raise self._broken("it has been given up")
@@ -174,7 +174,7 @@ class Line:
         """Exchange readings of the clocks once, which takes one round trip.
 
         Answers to keep-alive messages wait until the next request reads them, and tell less.
-        Errors: ProgramError where the connection is broken.
+        Errors: ProgramError if the connection is broken.
         """
         sent_ns = steady.unix_ns()
         self._write(Alive(sent_ns))
@@ -183,7 +183,7 @@ class Line:
         self._learn(told)
 
     def _write(self, request: AnyRequest) -> None:
-        """Send a request. Errors: ProgramError where it is too long or the connection is broken."""
+        """Send a request. Errors: ProgramError if it is too long or the connection is broken."""
         content = msgspec.msgpack.encode(request)
         try:
             with self._turn:
@@ -192,7 +192,7 @@ class Line:
             raise self._broken(str(error)) from None
 
     def _next(self) -> Answer:
-        """Next message of the agent. Errors: ProgramError where the connection is broken."""
+        """Next message of the agent. Errors: ProgramError if the connection is broken."""
         try:
             content = self._reader.message(_SILENCE_S)
             if content is not None:
@@ -261,7 +261,7 @@ class Line:
             raise self._refused(f"the agent does not start there: {why}", remedy or "see its disk")
 
     def _send(self, content: bytes) -> None:
-        """Send one step; where the host has ended already, its last output tells why."""
+        """Send one step; if the host has ended already, its last output tells why."""
         left = memoryview(content)
         with contextlib.suppress(OSError):
             while left:
@@ -314,7 +314,7 @@ class Line:
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:
-    """Start the command. Errors: MissingError where it does not exist here."""
+    """Start the command. Errors: MissingError if it does not exist here."""
     try:
         return process.start(
             _command(host),

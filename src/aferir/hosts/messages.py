@@ -202,7 +202,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Answer to one request: a value or an error."""
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")
-    """Value in MessagePack; nil where there is none."""
+    """Value in MessagePack; nil if there is none."""
     error: str = ""
     """Name of the error's class in `aferir.errors`; empty without an error."""
     message: str = ""

@@ -71,7 +71,7 @@ class Reached(msgspec.Struct, frozen=True):
     def places(self, plan: Plan) -> dict[str, Host | CloudHost | Spread]:
         """Hosts by the value of `host` of the environments, which may list several names.
 
-        Errors: UsageError where one of several is an instance of a cloud.
+        Errors: UsageError if one of several is an instance of a cloud.
         """
         several = {spec.host for spec in plan.environments if "," in spec.host}
         spread = {
@@ -108,7 +108,7 @@ def reach(specs: Sequence[HostSpec]) -> Reached:
     """Connect to all hosts concurrently, and ask each for its description.
 
     Hosts of an allocation are allocated first, which may wait for their turn. Errors: MissingError
-    where the batch system refuses.
+    if the batch system refuses.
     """
     made: dict[str, Allocation] = {}
     hosts: list[Host | CloudHost] = []

@@ -41,7 +41,7 @@ class Service:
     """Environments, instances and files of one agent."""
 
     def __init__(self, folder: Path) -> None:
-        """Files that are received are stored in `folder`."""
+        """Store received files in `folder`."""
         self._folder = folder
         self._environments: dict[str, Environment] = {}
         self._made: dict[int, Made] = {}
@@ -51,7 +51,7 @@ class Service:
         self._power: Found | None = None
 
     def answer(self, request: messages.AnyRequest) -> object:  # noqa: C901, PLR0911
-        """Carry out one request; None where it has no value. Errors: AferirError, OSError."""
+        """Carry out one request; None if it has no value. Errors: AferirError, OSError."""
         match request:
             case messages.Describe():
                 return self._host()

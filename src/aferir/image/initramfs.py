@@ -116,7 +116,7 @@ while :; do sleep 2147483647 & wait; done
 
 
 class File(msgspec.Struct, frozen=True):
-    """One entry of the archive; a folder where `content` is None."""
+    """One entry of the archive; a folder if `content` is None."""
 
     path: str
     mode: int

@@ -56,7 +56,7 @@ class WholeKernel(msgspec.Struct, frozen=True):
 def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS) -> WholeKernel:
     """The kernel with these drivers, downloaded if it is not in the cache.
 
-    Errors: MissingError where it cannot be downloaded.
+    Errors: MissingError if it cannot be downloaded.
     """
     package = _package()
     names = hashlib.sha256(" ".join(drivers).encode()).hexdigest()[:8]

@@ -22,7 +22,7 @@ _NOT_OURS = (": Permission denied", ": Operation not permitted")
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
     """Root of an image's files that belong to us: those of our image, or a copy of root's.
 
-    Errors: MissingError as of `userland.ensure`, ProgramError where they cannot be copied.
+    Errors: MissingError as of `userland.ensure`, ProgramError if they cannot be copied.
     """
     image = userland.ensure(progress, extra)
     if image.tree.stat().st_uid == os.geteuid():

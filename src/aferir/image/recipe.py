@@ -81,7 +81,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 def for_host(os_release: Mapping[str, str], machine: str, extra: tuple[str, ...] = ()) -> Recipe:
     """Recipe for a host, from its os-release(5) and `uname -m`, with `extra` packages.
 
-    Errors: MissingError where the host is neither Debian nor Ubuntu.
+    Errors: MissingError if the host is neither Debian nor Ubuntu.
     """
     distribution = os_release.get("ID", "")
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)

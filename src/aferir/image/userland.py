@@ -74,7 +74,7 @@ class Image(msgspec.Struct, frozen=True):
 
 
 def host_recipe(extra: tuple[str, ...] = (), suite: str = "") -> recipe.Recipe:
-    """Recipe for this host, with `extra` packages. Errors: MissingError where there is none.
+    """Recipe for this host, with `extra` packages. Errors: MissingError if there is none.
 
     `suite` selects another release of the host's distribution, for containers: programs that were
     built here run on later releases.
@@ -117,7 +117,7 @@ def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str = "") -> Image:
     """The image of this host with `extra` packages; built if not in the cache (15 to 60 s).
 
-    Errors: MissingError where `check` has a finding or the build fails.
+    Errors: MissingError if `check` has a finding or the build fails.
     """
     wanted = host_recipe(extra, suite)
     found = find(wanted)

@@ -19,7 +19,7 @@ def cpu_set(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
 
     A CPU set is used instead of a quota over all CPUs: `nproc` and OpenMP count the set, and a
     program that starts one thread for each CPU should find as many as specified. Errors:
-    MissingError where the host has too few.
+    MissingError if the host has too few.
     """
     pinned(spec, host)
     chosen = tuple(spec.pin or host)[: spec.cpus]
@@ -32,9 +32,9 @@ def cpu_set(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
 
 
 def pinned(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
-    """CPUs of `spec.pin`; empty where it is not pinned.
+    """CPUs of `spec.pin`; empty if it is not pinned.
 
-    Errors: MissingError where one of them is not permitted.
+    Errors: MissingError if one of them is not permitted.
     """
     strangers = sorted(set(spec.pin) - set(host))
     if strangers:

@@ -133,7 +133,7 @@ def weight_of(nice: int) -> int:
 def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
     """Files to write for `limits`, in order: (root of the hierarchy, file, value).
 
-    Errors: MissingError where neither version has the controller.
+    Errors: MissingError if neither version has the controller.
     """
     wanted: list[tuple[Path, str, str]] = []
     if limits.cpus is not None:
@@ -163,7 +163,7 @@ def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
 def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
     """Make groups called `name` with these limits; returns folders by controller (or `unified`).
 
-    Journal `name` first. Errors: MissingError where it is not permitted or there is no controller.
+    Journal `name` first. Errors: MissingError if it is not permitted or there is no controller.
     """
     wanted = settings(limits, have)
     folders: dict[str, Path] = {}
@@ -245,7 +245,7 @@ def remove(
 ) -> None:
     """Kill all processes in the groups called `name` and remove the groups, if there are any.
 
-    The groups are those that `find` returns. Errors: OSError where one is left.
+    The groups are those that `find` returns. Errors: OSError if one is left.
     """
 
     def removed() -> None:
@@ -265,7 +265,7 @@ def remove(
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a group and its descendants. Errors: OSError where one has members."""
+    """Remove a group and its descendants. Errors: OSError if one has members."""
     with contextlib.suppress(FileNotFoundError):
         for path in [*_below(folder), folder]:
             path.rmdir()

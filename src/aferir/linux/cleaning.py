@@ -23,7 +23,7 @@ from aferir.linux.journal import Entry
 
 Cleaner = Callable[[Entry], None]
 """Removes what an entry announces, then erases the entry. It may be repeated, and handles things
-that were made only partly or not at all. Errors: any, where something is left; then the entry is
+that were made only partly or not at all. Errors: any, if something is left; then the entry is
 left too.
 """
 

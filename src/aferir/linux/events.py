@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def until(condition: Callable[[], bool], timeout_s: float, *, folder: Path, pid: int) -> bool:
     """Wait until `condition` holds; it is checked whenever something changes in `folder`.
 
-    False where the child process `pid` ends first, or after `timeout_s`. Errors: OSError where the
+    False if the child process `pid` ends first, or after `timeout_s`. Errors: OSError if the
     folder does not exist.
     """
     deadline_s = wait.after(timeout_s)

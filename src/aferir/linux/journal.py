@@ -115,7 +115,7 @@ def family(state: Path) -> str:
 
 
 def read(identity: str) -> Entry | None:
-    """Entry with that id; None where there is none."""
+    """Entry with that id; None if there is none."""
     try:
         content = (_folder() / f"{identity}.json").read_bytes()
         return msgspec.json.decode(content, type=Entry)
@@ -238,7 +238,7 @@ def _folder() -> Path:
 
 
 def start_time(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None where it is dead.
+    """Start time of a process in clock ticks since boot; None if it is dead.
 
     Field 22 of /proc/PID/stat; the command's name may contain spaces and brackets (proc(5)).
     """
@@ -251,7 +251,7 @@ def start_time(pid: int) -> int | None:
 
 
 def pid_namespace(pid: str = "self") -> int:
-    """Pid namespace of a process; the initial one where it may not be read."""
+    """Pid namespace of a process; the initial one if it may not be read."""
     try:
         return Path(f"/proc/{pid}/ns/pid").stat().st_ino
     except OSError:

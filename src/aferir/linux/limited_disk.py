@@ -55,7 +55,7 @@ class Disk(msgspec.Struct, frozen=True):
     def hold(self, groups: Mapping[str, Path]) -> None:
         """Apply the limits to an instance's control groups.
 
-        Errors: OSError where version 2 cannot switch on its `io` controller for the group.
+        Errors: OSError if version 2 cannot switch on its `io` controller for the group.
         """
         if not self.limits:
             return
@@ -178,7 +178,7 @@ def mount_of(entry: Entry) -> Path:
 def give_back(entry: Entry) -> None:
     """Unmount, remove the limit, detach and delete; parts that do not exist are skipped.
 
-    Errors: OSError where something is in use.
+    Errors: OSError if something is in use.
     """
     have = cgroup.layout()
     seeking_disk.hurry(file_of(entry))

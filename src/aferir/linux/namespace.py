@@ -109,7 +109,7 @@ def star_commands(made: Star) -> list[list[str]]:
 def veth_pair() -> Iterator[Pair]:
     """Make the pair, and always remove it afterwards; journalled first. Requires root.
 
-    Errors: MissingError without ip(8), ProgramError where the kernel refuses (message of ip).
+    Errors: MissingError without ip(8), ProgramError if the kernel refuses (message of ip).
     """
     entry = journal.write(KIND, {})
     try:
@@ -149,7 +149,7 @@ def commands(pair: Pair) -> list[list[str]]:
 def enter(name: str) -> None:
     """Move the calling thread, and threads that it starts later, into a namespace.
 
-    Errors: OSError where it does not exist, or this user may not enter it (setns(2)).
+    Errors: OSError if it does not exist, or this user may not enter it (setns(2)).
     """
     with (FOLDER / name).open("rb") as place:
         if _libc.setns(place.fileno(), _CLONE_NEWNET) != 0:

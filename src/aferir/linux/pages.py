@@ -33,7 +33,7 @@ def controls(spec: EnvironmentSpec) -> tuple[tuple[int, int], ...]:
 def begin(spec: EnvironmentSpec, switch: Path = SWITCH) -> Entry | None:
     """Enable page merging, if the instance requests it.
 
-    Errors: MissingError where this kernel cannot merge pages, or we may not enable it.
+    Errors: MissingError if this kernel cannot merge pages, or we may not enable it.
     """
     if not spec.merge_pages:
         return None

@@ -1,7 +1,7 @@
 """The only place that starts child processes.
 
 Every child has `AFERIR_OWNER` in its environment, so that one left over by a SIGKILL can be
-distinguished from other processes (see `aferir.linux.journal`), and dies with us where the kernel
+distinguished from other processes (see `aferir.linux.journal`), and dies with us if the kernel
 permits it.
 """
 
@@ -66,7 +66,7 @@ class Completed(msgspec.Struct, frozen=True):
     others: tuple[Completed, ...] = ()
     """Results of the other tenants of the same environment."""
     started_bound_ns: int = 0
-    """Largest error of `started_unix_ns` in ns; 0 where the program ran on this host."""
+    """Largest error of `started_unix_ns` in ns; 0 if the program ran on this host."""
 
 
 def run(
@@ -85,9 +85,9 @@ def run(
     """Run `command` to its end and capture its output.
 
     Only time in which both it and we run counts towards `timeout_s`: see `aferir.linux.running`.
-    `shown` is the command that an expired limit names, where `command` only leads to it.
+    `shown` is the command that an expired limit names, if `command` only leads to it.
 
-    Errors: MissingError where the program does not exist, TimeoutExpired after `timeout_s`,
+    Errors: MissingError if the program does not exist, TimeoutExpired after `timeout_s`,
     ProgramError (with its last lines of output) on a non-zero exit when `check` is set.
     """
     started = steady.unix_ns()
@@ -190,7 +190,7 @@ def start(
 
     It runs on `cpus` only and is a member of the control groups `cgroups` (folders) from before its
     first instruction, so that none of its children escapes their limits. `controls` are options of
-    prctl(2) with their values; where the kernel refuses one the child exits with 126. `handles` are
+    prctl(2) with their values; if the kernel refuses one the child exits with 126. `handles` are
     file descriptors that it inherits under the same numbers. It is killed when the *thread* that
     called this ends (prctl(2), PR_SET_PDEATHSIG), unless `survives_us` is set: call it from the
     main thread.

@@ -97,7 +97,7 @@ def refusals(path: Path | str, act: str, *, remedy: str = "") -> Iterator[None]:
 
 
 def home() -> Path:
-    """Home folder of the user. Errors: RefusedError where neither HOME nor an account names one."""
+    """Home folder of the user. Errors: RefusedError if neither HOME nor an account names one."""
     try:
         return Path.home()
     except RuntimeError:
@@ -108,7 +108,7 @@ def home() -> Path:
 
 
 def expanded(path: str) -> Path:
-    """A path with `~` expanded; unchanged where there is no home folder.
+    """A path with `~` expanded; unchanged if there is no home folder.
 
     Use it for files that may be missing; to write a file, use `home`.
     """

@@ -41,7 +41,7 @@ def set_(tid: int, wanted: SchedAttr) -> None:
 
 @cache
 def library() -> ctypes.CDLL:
-    """The library, loaded once. Errors: MissingError where this installation has none."""
+    """The library, loaded once. Errors: MissingError if this installation has none."""
     path = installed(_LIBRARY)
     try:
         return ctypes.CDLL(str(path))

@@ -24,7 +24,7 @@ def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
     If the program requests a scratch folder (`SCRATCH`), it gets its own subfolder. Afterwards the
     folder is removed, and every process that still has the mark is killed, since it may write
-    there. Errors: MissingError where no folder can be made there.
+    there. Errors: MissingError if no folder can be made there.
     """
     base = environment.get(SCRATCH)
     if base is None:
@@ -65,7 +65,7 @@ def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
 def give_back(entry: journal.Entry) -> None:
     """Kill the processes that use the folder, remove it and erase the entry.
 
-    Errors: OSError where something is left; then the entry is left too.
+    Errors: OSError if something is left; then the entry is left too.
     """
     undo.kill_marked(entry.id)
     undo.remove_tree(folder_of(entry))

@@ -1,4 +1,4 @@
-"""A file that takes as long as a rotating disk where a request is not behind the one before.
+"""A file that takes as long as a rotating disk if a request is not behind the one before.
 
 nbdkit serves the file with one head (`seeking_plugin`), and nbdfuse, which is of libnbd, shows what
 it serves as a file again, for a loop device. FUSE keeps no page cache of it (direct I/O). So
@@ -30,7 +30,7 @@ def shown(file: Path) -> Path:
 def serve(entry: Entry, file: Path, seek_s: float) -> Path:
     """Serve the file with seeks of that many seconds until `give_back`; returns `shown(file)`.
 
-    Errors: MissingError without nbdkit or nbdfuse, ProgramError where they do not start.
+    Errors: MissingError without nbdkit or nbdfuse, ProgramError if they do not start.
     """
     if any(shutil.which(name) is None for name in _PROGRAMS):
         raise MissingError(
@@ -67,7 +67,7 @@ def hurry(file: Path) -> None:
 
 
 def give_back(entry: Entry, file: Path) -> None:
-    """End the server of the file, if there is one. Errors: OSError where it stays mounted."""
+    """End the server of the file, if there is one. Errors: OSError if it stays mounted."""
     if not _folder(file).exists():
         return
     undo.remove_tree(_folder(file))

@@ -1,4 +1,4 @@
-"""Plugin of nbdkit: a file as a disk with one head, which seeks where a request is elsewhere.
+"""Plugin of nbdkit: a file as a disk with one head, which seeks if a request is elsewhere.
 
 nbdkit runs this file in a Python of its own (nbdkit-python-plugin(3)), so it imports nothing of
 aferir. Without a `thread_model`, nbdkit hands such a plugin one request at a time, so seeks follow

@@ -41,7 +41,7 @@ def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
 def remove_tree(folder: Path) -> None:
     """Unmount everything below `folder` and remove it, if it exists.
 
-    Errors: OSError before anything is removed, where something stays mounted: it may be the host's
+    Errors: OSError before anything is removed, if something stays mounted: it may be the host's
     own /dev.
     """
     if folder.is_symlink() or not folder.exists():
@@ -75,7 +75,7 @@ def _open_folders(folder: Path) -> None:
 def unmount(folder: Path) -> None:
     """Unmount everything at or below `folder`.
 
-    Errors: OSError where something stays mounted.
+    Errors: OSError if something stays mounted.
     """
     for point in mounts_below(folder, _mountinfo()):
         if _libc.umount2(os.fsencode(point), _MNT_DETACH) != 0:
@@ -93,7 +93,7 @@ def kill(
 ) -> int:
     """Kill every process that `proven` accepts by arguments and environment; returns their number.
 
-    Only processes that we may inspect count, and never this one. Errors: OSError where one survives
+    Only processes that we may inspect count, and never this one. Errors: OSError if one survives
     the first kill by `wait_s`.
     """
     return _kill(lambda: processes(proven), wait_s, clock)

@@ -45,7 +45,7 @@ class Worktrees(msgspec.Struct, frozen=True):
 def of(repository: Path) -> Iterator[Worktrees]:
     """Worktrees that are journalled and removed afterwards.
 
-    Errors: ProgramError where there is no repository.
+    Errors: ProgramError if there is no repository.
     """
     words = ["git", "-C", str(repository), "rev-parse", "--path-format=absolute"]
     common = process.run([*words, "--git-common-dir"], timeout_s=_LIMIT_S).stdout.strip()
@@ -62,7 +62,7 @@ def give_back(entry: journal.Entry) -> None:
     """Kill the processes in the worktrees, remove them, and their records in the repository.
 
     git itself would keep a worktree whose creation was killed, since it is locked meanwhile.
-    Errors: OSError where something is left; then the entry is left too.
+    Errors: OSError if something is left; then the entry is left too.
     """
     undo.kill_marked(entry.id)
     undo.remove_tree(_folder(entry))

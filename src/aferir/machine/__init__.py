@@ -16,7 +16,7 @@ __all__ = ["describe", "findings", "host_limits"]
 def findings(found: MachineFacts | None = None) -> list[Finding]:
     """Findings that affect the quality of results on this machine, with remedies.
 
-    `found` are its facts where they are known already.
+    `found` are its facts if they are known already.
     """
     return [*privileges.findings(), *capabilities.findings(found or facts.collect())]
 

@@ -30,7 +30,7 @@ _CPU = Path("/sys/devices/system/cpu")
 class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A machine as it was when a run was made.
 
-    Text is empty where the kernel does not report it.
+    Text is empty if the kernel does not report it.
     """
 
     cpu_model: str
@@ -81,7 +81,7 @@ class Software(msgspec.Struct, frozen=True, kw_only=True):
     git_revision: str
     """Revision of the source tree from which aferir runs; empty for an installed one."""
     project_revision: str = ""
-    """Revision of the git work tree in which aferir was started, with `-dirty` where a file of it
+    """Revision of the git work tree in which aferir was started, with `-dirty` if a file of it
     was changed; empty outside of one. `aferir history` names it as the commit of a run.
     """
     started_unix_ns: int
@@ -156,7 +156,7 @@ def software(*, installed: bool = True) -> Software:
 
 
 def tool_version(name: str) -> str:
-    """First line of a tool's `--version`; empty where it is not installed: see `machine.tools`."""
+    """First line of a tool's `--version`; empty if it is not installed: see `machine.tools`."""
     return tools.version(_TOOLS[name])
 
 
@@ -177,7 +177,7 @@ def _groups() -> tuple[str, str]:
 
 
 def _read(path: str | Path) -> str:
-    """Content of a text file without final newlines; empty where it cannot be read."""
+    """Content of a text file without final newlines; empty if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip("\n")
     except OSError:
@@ -259,7 +259,7 @@ def _version_of(name: str) -> str:
 def git_revision(folder: Path) -> str:
     """Full hash of the commit that is checked out around a folder.
 
-    It ends in `-dirty` where a file was changed; it is empty where git finds no work tree, or where
+    It ends in `-dirty` if a file was changed; it is empty if git finds no work tree, or if
     the folder was removed.
     """
     try:

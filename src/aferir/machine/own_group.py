@@ -19,7 +19,7 @@ _LARGEST = 2**60
 """Smallest memory limit in bytes that means none: version 1 writes its largest counter."""
 
 Read = Callable[[Path], str]
-"""Reads the text of a file; empty where there is none."""
+"""Reads the text of a file; empty if there is none."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ def _path(memberships: str, controller: str) -> PurePosixPath:
 
 
 def _below(path: PurePosixPath, root: PurePosixPath) -> PurePosixPath:
-    """Path of a group relative to the mounted one; empty where it is that, or not visible."""
+    """Path of a group relative to the mounted one; empty if it is that, or not visible."""
     if path.is_relative_to(root) and ".." not in path.parts:
         return path.relative_to(root)
     return PurePosixPath()

@@ -49,13 +49,13 @@ def processor(cpuinfo: str) -> Processor:
 
 
 def meminfo_bytes(meminfo: str, key: str = "MemTotal") -> int:
-    """Value of one line of /proc/meminfo in bytes; 0 where it is missing."""
+    """Value of one line of /proc/meminfo in bytes; 0 if it is missing."""
     found = re.search(rf"^{re.escape(key)}:\s*(\d+)(?: kB)?$", meminfo, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
 
 
 def size_bytes(text: str) -> int:
-    """A size of sysfs such as `32K` or `1M` in bytes; 0 where it cannot be parsed."""
+    """A size of sysfs such as `32K` or `1M` in bytes; 0 if it cannot be parsed."""
     found = re.fullmatch(r"(\d+)([KMG]?)", text.strip())
     return int(found[1]) * _SIZES[found[2]] if found else 0
 
@@ -99,7 +99,7 @@ def steal_s(stat: str, ticks_per_s: int) -> float:
 
 
 def load(loadavg: str) -> tuple[float, float, float]:
-    """Load averages of /proc/loadavg; zeros where it cannot be parsed."""
+    """Load averages of /proc/loadavg; zeros if it cannot be parsed."""
     try:
         one, five, fifteen = (float(field) for field in loadavg.split()[:3])
     except ValueError:

@@ -24,9 +24,9 @@ class Watching:
 
 @contextmanager
 def watching(program: Path | None, accounting: Accounting, *arguments: str) -> Iterator[Watching]:
-    """Run `program` within the block to account for CPU time; does nothing where it is None.
+    """Run `program` within the block to account for CPU time; does nothing if it is None.
 
-    `account` is set after the block; it stays None where the program could not measure, as without
+    `account` is set after the block; it stays None if the program could not measure, as without
     root.
     """
     found = Watching()

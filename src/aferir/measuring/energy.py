@@ -13,7 +13,7 @@ from aferir.model.stamps import Stamp
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
 ERROR = "power_largest_error_w"
-"""Largest error of `power_w` by the meter's step and accuracy, where they are known."""
+"""Largest error of `power_w` by the meter's step and accuracy, if they are known."""
 PER_SECOND = "/s"
 """End of the unit of a rate."""
 
@@ -127,7 +127,7 @@ def samples(taken: Taken | None) -> tuple[Sample, ...]:
 
 
 def warnings(taken: Taken | None, whose: str = "power") -> tuple[Warning, ...]:
-    """What the power is worth, and why there is none or most readings were refused."""
+    """Warnings about the error of the power, or about why it is missing or mostly refused."""
     if taken is None:
         return ()
     found = []

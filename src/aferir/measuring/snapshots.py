@@ -105,7 +105,7 @@ def compare(watch: Watch, before: Pair, after: Pair) -> tuple[Sample, ...]:
 
 
 def frequency_here(watch: Watch, instance: Instance) -> float | None:
-    """Frequency in Hz of a host CPU that the instance may use; None where it is not measured."""
+    """Frequency in Hz of a host CPU that the instance may use; None if it is not measured."""
     if watch.frequency is None:
         return None
     line = [str(watch.frequency), *frequency.ARGUMENTS]

@@ -18,7 +18,7 @@ def placed(series: Series, done: Completed) -> Series:
     """Series with the time of its beginning, of which a program says nothing.
 
     Its beginning is not before the start of the program, and its last value not after the end: what
-    is left is the error. Unchanged where the beginning is known, and where the places are no
+    is left is the error. Unchanged if the beginning is known, and if the places are no
     times, or longer ones than the program ran, as simulated times may be.
     """
     times = [place for place in series.at if not isinstance(place, str)]

@@ -23,7 +23,7 @@ class Wrong(msgspec.Struct, frozen=True):
     """One error in a table of parameters."""
 
     key: str
-    """Key with the error; empty where the error concerns the whole table."""
+    """Key with the error; empty if the error concerns the whole table."""
     message: str
     remedy: str
 
@@ -90,7 +90,7 @@ def read_value(field: Field, value: object) -> Any:
 
 
 def bounds(field: Field) -> str:
-    """Range of a number in words, e.g. `from 1 to 4096`; empty where there are no bounds."""
+    """Range of a number in words, e.g. `from 1 to 4096`; empty if there are no bounds."""
     if field.above is not None:
         end = "" if field.most is None else f" and up to {spelled(field, field.most)}"
         return f"above {spelled(field, field.above)}{end}"

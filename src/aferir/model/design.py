@@ -28,7 +28,7 @@ class Arm(msgspec.Struct, frozen=True):
     environment: str
     """Name of the environment in the plan."""
     levels: tuple[int, ...]
-    """+1 where the arm has the feature, -1 where it lacks it, in the order of `varied`."""
+    """+1 if the arm has the feature, -1 if it lacks it, in the order of `varied`."""
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True):

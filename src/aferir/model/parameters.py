@@ -7,7 +7,7 @@
 
 Everything else is derived from the struct: the check of a table (`aferir.model.checking`), the
 options of the command line (`aferir.cli.parameters`), the reference page and the JSON Schema
-(`aferir.config.schema`). A field without a default is required; where the default is None, `unset`
+(`aferir.config.schema`). A field without a default is required; if the default is None, `unset`
 describes what happens without a value.
 """
 
@@ -43,7 +43,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     required: bool = False
     default: Any = None
     unset: str = ""
-    """Meaning of an absent value, where the default is None."""
+    """Meaning of a parameter that is not set, for one whose default is None."""
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -57,7 +57,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str = ""
     example: str = ""
     parse: Callable[[str], Any] | None = None
-    """Converts the text to the value; raises ValueError with a reason where it cannot."""
+    """Converts the text to the value; raises ValueError with a reason if it cannot."""
     lines: bool = False
     """True if the text may contain line breaks and tabs."""
     quoted: bool = False
@@ -121,7 +121,7 @@ def size(
 ) -> msgspec.Meta:
     """Declare a whole number of bytes, written as `2 GiB`; if `bare`, also as a number.
 
-    `key` is the name in files where it differs from the field's name, as for `memory_bytes`.
+    `key` is the name in files if it differs from the field's name, as for `memory_bytes`.
     """
     extra = {"spelling": "size", "bare": bare, "unit": "B", "unset": unset}
     extra |= {"key": key} if key else {}
@@ -190,7 +190,7 @@ def _no_file_says_it(_: str) -> object:
 def fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Every field of the struct in the order of its declaration.
 
-    Errors: TypeError where a field has a type that a file cannot represent.
+    Errors: TypeError if a field has a type that a file cannot represent.
     """
     return tuple(_field(one) for one in msgspec.structs.fields(struct))
 

@@ -54,7 +54,7 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     def at(self, host: str) -> HostLimits:
-        """Resources of another host, or of this one where `host` is empty."""
+        """Resources of another host, or of this one if `host` is empty."""
         if "," in host and all(one in self.others for one in host.split(",")):
             return self.least_of(host.split(","))
         return self.others.get(host, UNASKED) if host else self
@@ -248,7 +248,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of repetitions: fixed where `minimum == maximum`, else until the interval is narrow.
+    """Number of repetitions: fixed if `minimum == maximum`, else until the interval is narrow.
 
     A group of cells continues, all environments together, until the 95 % confidence interval of the
     mean duration has a half-width below `interval_percent` of the mean in every one of them, or

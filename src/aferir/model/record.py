@@ -68,12 +68,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """Events by name, with the place of each, e.g. the time at which a link was cut."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError where `values` and `at` have different lengths."""
+        """Raise ValueError if `values` and `at` have different lengths."""
         if len(self.values) != len(self.at):
             raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
 
     def moment(self, place: float | str) -> Stamp | None:
-        """Time on our clock of the value at that place; None where it is unknown."""
+        """Time on our clock of the value at that place; None if it is unknown."""
         if self.began is None or self.along != TIME or isinstance(place, str):
             return None
         return Stamp(self.began.unix_ns + round(place * 1e9), self.began.bound_ns)
@@ -111,7 +111,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     warmup: bool = False
     started_unix_ns: int
     began: Stamp | None = None
-    """Start of the program, or of an allocation's first phase, on our clock, also where it was on
+    """Start of the program, or of an allocation's first phase, on our clock, also if it was on
     another host; None: unknown. The record's samples are of the time from then on.
     """
     command: tuple[str, ...] = ()

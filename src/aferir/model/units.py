@@ -33,7 +33,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 
 
 def parse_size(text: str) -> int:
-    """Number of bytes, rounded; raises ValueError with a reason where `text` is no size."""
+    """Number of bytes, rounded; raises ValueError with a reason if `text` is no size."""
     parts = _parts(text)
     if len(parts) != 1:
         raise ValueError("a size is one number and one unit")
@@ -51,7 +51,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Number of seconds; raises ValueError with a reason where `text` is no duration."""
+    """Number of seconds; raises ValueError with a reason if `text` is no duration."""
     parts = _parts(text)
     order = list(DURATION_UNITS)
     for _, unit in parts:

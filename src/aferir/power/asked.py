@@ -59,7 +59,7 @@ def nothing(written: str) -> Place:
 
 
 def what(written: str) -> Place:
-    """Parse a name that selects one; "" selects the first."""
+    """Parse the name of one meter among several of a kind; "" selects the first."""
     return Place(what=written)
 
 

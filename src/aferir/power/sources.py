@@ -45,7 +45,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
         return cls(kind=kind, place=METERS[kind].parse(rest))
 
     def __str__(self) -> str:
-        """The source in the user's notation."""
+        """Text of this source as a user writes it, such as `snmp:OID*0.1@HOST`."""
         place = self.place
         what = place.what if place.scale == 1.0 else f"{place.what}*{place.scale:g}"
         made = place.nominal

@@ -18,7 +18,7 @@ _TRAFFIC = {
     "network_transmit_packets": (9, "packets"),
 }
 _EACH = ("network_receive_bytes", "network_transmit_bytes")
-"""Metrics that are also given for each device alone, where several carry the traffic."""
+"""Metrics that are also given for each device alone, if several carry the traffic."""
 _MOST_DEVICES = 16
 """Number of devices above which none is given alone: a host of many guests has a link of each."""
 _TCP = {

@@ -185,7 +185,7 @@ def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) ->
 
 
 ASIDE = "aside_s"
-"""Name of the sample: seconds outside of the measured part, for files and for checks."""
+"""Name of the sample with seconds outside the measured part: preparing files, checking results."""
 
 VOLUME = "io_volume_bytes"
 """Name of the sample: bytes of its data that a program of I/O read and wrote, by its own count. An

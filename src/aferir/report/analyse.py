@@ -61,7 +61,7 @@ def analyse(
     """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
 
     Ratios are paired by repetition: repetition k of every environment ran in round k, next to each
-    other where the order is interleaved, in randomised blocks where it is random. Holm's adjustment
+    other if the order is interleaved, in randomised blocks if it is random. Holm's adjustment
     is over all ratios of the run except those of emulated environments, about which nothing is
     claimed. `specifications` are those of a stored run; by default they are those of the plan.
     """
@@ -117,7 +117,7 @@ def _specifications(plan: Plan) -> dict[str, dict[str, Parameter]]:
 
 
 def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
-    """Sentences about the metric of the file first, or alone where nothing else is compared."""
+    """Sentences about the metric of the file first, or alone if nothing else is compared."""
     alone = all(cell.baseline for cell in cells)
     asked = level_sentences(cells, plan.metric) if alone or plan.metric else ()
     varied = variant_sentences(cells, level=rule.level)

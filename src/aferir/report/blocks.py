@@ -121,4 +121,4 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Maker = Callable[[Subject], Section | None]
-"""Function that makes a section; None where the run has no data for it."""
+"""Function that makes a section; None if the run has no data for it."""

@@ -24,9 +24,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name in words that complete "... comes from the": `CPU quota`."""
     effect: float
-    """Cost as a share of the baseline's value; negative where it saves."""
+    """Cost as a share of the baseline's value; negative if it saves."""
     interval: Interval | None = None
-    """Simultaneous interval of the effect for all causes together; None where there is none."""
+    """Simultaneous interval of the effect for all causes together; None if there is none."""
     p_value: float | None = None
     """P value of the hypothesis that it costs nothing, adjusted for the number of causes."""
     claimed: bool = True
@@ -39,7 +39,7 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of two causes together beyond the sum of what each costs alone."""
 
     pairs: tuple[tuple[str, str], ...]
-    """Pairs of causes; several where the arms of the run cannot separate them (aliases)."""
+    """Pairs of causes; several if the arms of the run cannot separate them (aliases)."""
     effect: float
     interval: Interval
     claimed: bool
@@ -57,7 +57,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     emulated: bool = False
     rounds: int = 0
     total: float
-    """Measured total cost as a share of the baseline's value; negative where it saves."""
+    """Measured total cost as a share of the baseline's value; negative if it saves."""
     total_interval: Interval | None = None
     causes: tuple[Cause, ...]
     """Causes in the order in which they are shown."""

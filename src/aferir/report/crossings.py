@@ -44,7 +44,7 @@ class _Place(msgspec.Struct, frozen=True):
 def crossed(evaluation: Evaluation) -> tuple[Crossed, ...]:
     """Every pair of curves that crosses, in the order of the plan.
 
-    Two curves are compared where they differ in one thing alone, and one of them has the first
+    Two curves are compared if they differ in one thing alone, and one of them has the first
     environment or the first level of that factor.
     """
     found: list[Crossed] = []

@@ -16,7 +16,8 @@ FEWEST_LEVELS = 3
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration does not depend on those factors: the threads are the batch program's."""
+"""Programs whose duration is independent of these factors: `threads` are those of their batch work.
+"""
 ENVIRONMENT = "environment."
 
 _OF_SPEED = ("speed_up", "efficiency")
@@ -77,7 +78,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """Levels of the other factors; those of the environment only where its name lacks them."""
+    """Levels of the other factors; those of the environment only if its name lacks them."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()
@@ -158,7 +159,7 @@ def _speed_up(durations: CurveFamily) -> CurveFamily:
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
-    """Speed-up over the ideal one: 1 where twice the resources halve the time."""
+    """Speed-up over the ideal one: 1 if twice the resources halve the time."""
     return _against_first(
         speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
     )

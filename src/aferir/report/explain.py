@@ -38,7 +38,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explain(plan: Plan, records: Sequence[Record], rule: Rule | None = None) -> Explained:
-    """Causes for each group; empty where the plan has no design."""
+    """Causes for each group; empty if the plan has no design."""
     if plan.design is None:
         return Explained()
     found: list[Explanation] = []
@@ -111,7 +111,7 @@ def _samples(records: Sequence[Record], metric: str) -> dict[str, dict[int, Samp
 
 
 def _logs(names: Sequence[str], samples: Mapping[str, Mapping[int, Sample]]) -> Array:
-    """Logarithms, arms x rounds; negated where higher values are better."""
+    """Logarithms, arms x rounds; negated if higher values are better."""
     rounds = sorted({number for values in samples.values() for number in values})
     logs = np.full((len(names), len(rounds)), np.nan)
     for row, name in enumerate(names):

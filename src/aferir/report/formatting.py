@@ -76,7 +76,7 @@ def change(ratio: float | None, interval: Interval | None = None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """`0.023`, or `< 0.0001` where more digits would not be accurate."""
+    """`0.023`, or `< 0.0001` if more digits would not be accurate."""
     if p is None:
         return NOTHING
     return "< 0.0001" if p < 0.0001 else number(p, 2)

@@ -64,13 +64,13 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     work: str
     host: str
-    """Host of all runs; empty where the series is divided by host."""
+    """Host of all runs; empty if the series is divided by host."""
     unit: str
     runs: tuple[RunFigure, ...]
     changes: tuple[Brought, ...]
-    """Change points, where the series is over runs."""
+    """Change points, if the series is over runs."""
     buckets: tuple[Bucket, ...]
-    """Runs put together, where the series is over commits, kernels or hosts."""
+    """Runs put together, if the series is over commits, kernels or hosts."""
 
     @property
     def name(self) -> str:

@@ -60,7 +60,7 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
-    """Study of a run's costs of I/O; None without a server, or where nothing was accounted."""
+    """Study of a run's costs of I/O; None without a server, or if nothing was accounted."""
     if plan.server is None:
         return None
     specs = {spec.name: spec for spec in plan.environments}
@@ -108,7 +108,7 @@ def with_costs(plan: Plan, records: Sequence[Record]) -> list[Record]:
 
 
 def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun | None:
-    """Costs of one repetition; None where it moved no data, or was not accounted."""
+    """Costs of one repetition; None if it moved no data, or was not accounted."""
     seen: _Seen = {(s.metric, s.side): s.value for s in record.samples}
     count = operations(volume(seen, spec.tenants))
     frequency = _frequency(seen)
@@ -158,7 +158,7 @@ def volume(seen: _Seen, tenants: int = 1) -> float:
 
 
 def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
-    """Busy time in s of all tenants by layer; None where it was not accounted."""
+    """Busy time in s of all tenants by layer; None if it was not accounted."""
     user, system = (seen.get((f"instance_{part}_s", "host")) for part in _PARTS)
     if user is None or system is None:
         return None

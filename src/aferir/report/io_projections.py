@@ -16,7 +16,7 @@ _FEWEST_SIZES = 3
 def projection(
     workload: str, environment: str, costs: Mapping[int, Sequence[float]]
 ) -> IoProjection:
-    """Both laws fitted to system cycles per operation, where there are enough core counts."""
+    """Both laws fitted to system cycles per operation, if there are enough core counts."""
     laws: list[Projection | None] = []
     note = ""
     for linear in (False, True):

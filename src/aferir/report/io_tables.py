@@ -58,7 +58,7 @@ def averages(study: IoStudy, baseline: str) -> list[tuple[str, ...]]:
     """One row for each environment: means over the groups that the baseline has too.
 
     Costs are what the environment adds to those of the baseline in the same group, in percent, as
-    in Akram 2012, with the standard error of the mean over groups. Empty where there are fewer than
+    in Akram 2012, with the standard error of the mean over groups. Empty if there are fewer than
     two groups, whose mean would be a row of `costs` again.
     """
     own = {cell.group: cell for cell in study.cells if cell.environment == baseline}

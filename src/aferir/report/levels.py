@@ -26,7 +26,7 @@ class _Level(msgspec.Struct, frozen=True):
 def level_sentences(cells: Sequence[CellResult], metric: str) -> tuple[Sentence, ...]:
     """One sentence for each environment and workload with several levels, in ascending order.
 
-    Medians, each with its n where these differ; nothing is claimed about differences. Without a
+    Medians, each with its n if these differ; nothing is claimed about differences. Without a
     `metric` it is the duration.
     """
     found = []

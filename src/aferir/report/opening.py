@@ -1,4 +1,4 @@
-"""Opening of a report: its sentences, or a summary where there are too many.
+"""Opening of a report: its sentences, or a summary if there are too many.
 
 A run with a dozen environments and sixty workloads has hundreds of comparisons. Then the summary
 comes first, and the sentences follow as details.
@@ -38,7 +38,7 @@ def opening(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def explanation_lines(evaluation: Evaluation) -> tuple[str, ...]:
-    """Sentences about causes, where they were measured."""
+    """Sentences about causes, if they were measured."""
     said = [line for one in evaluation.explanations for line in (sentence(one), *advice(one))]
     return (*said, *evaluation.not_explained)
 

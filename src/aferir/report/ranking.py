@@ -86,7 +86,7 @@ def _ends(rank: Rank) -> tuple[float, float]:
 def combine(ratios: Sequence[Ratio], *, level: float) -> tuple[float, Interval | None]:
     """Geometric mean of independent ratios, with an interval if each has a standard error.
 
-    Errors: ValueError where no ratio has an estimate.
+    Errors: ValueError if no ratio has an estimate.
     """
     logs = [math.log(ratio.estimate) for ratio in ratios if ratio.estimate is not None]
     if not logs:

@@ -1,8 +1,8 @@
 """JSON Schemas (draft 2020-12) of the files of a run folder and of `report.json`, with a version.
 
 The version is `FORMAT.REVISION`, as in semantic versioning. The format, which the files state,
-rises where a field is removed or changes its meaning: earlier programs cannot read the file. The
-revision rises where a field is added: it has a default, and earlier programs ignore it.
+rises if a field is removed or changes its meaning: earlier programs cannot read the file. The
+revision rises if a field is added: it has a default, and earlier programs ignore it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def sentences(cells: Sequence[CellResult], baseline: str, *, level: float) -> tu
 
 
 def outcome_of(cell: CellResult) -> Outcome:
-    """The verdict's outcome, or `unknown` where there is no verdict."""
+    """The verdict's outcome, or `unknown` if there is no verdict."""
     return cell.verdict.outcome if cell.verdict else "unknown"
 
 
@@ -75,7 +75,7 @@ def failed(cell: CellResult) -> int:
 
 
 def failed_share(cell: CellResult) -> float:
-    """Share of a cell's repetitions that failed; 0 where it has none."""
+    """Share of a cell's repetitions that failed; 0 if it has none."""
     return failed(cell) / max(failed(cell) + len(cell.points), 1)
 
 

@@ -19,7 +19,7 @@ _LARGER_MACHINE = "do not set it beside figures of larger machines; there it run
 
 
 def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tuple[Warning, ...]:
-    """Warnings about a finished run; `in_time` is False where the time limit cut it short."""
+    """Warnings about a finished run; `in_time` is False if the time limit cut it short."""
     plan = session.plan
     return (
         *warnings_of(plan, session.ready),
@@ -81,7 +81,7 @@ def _given_up(session: Session) -> tuple[Warning, ...]:
 
 
 def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warn where a control group around aferir limits native programs alone."""
+    """Warn if a control group around aferir limits native programs alone."""
     group = facts.get("machine", {}).get("own_group", "")
     if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
         return ()
@@ -89,7 +89,7 @@ def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...
 
 
 def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warn where a CPU quota around aferir left all programs fewer CPUs than they saw."""
+    """Warn if a CPU quota around aferir left all programs fewer CPUs than they saw."""
     machine = facts.get("machine", {})
     quota = machine.get("limits", {}).get("cpus")
     if quota is None or quota >= len(machine.get("allowed_cpus", ())):
@@ -104,7 +104,7 @@ def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
 
 
 def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warnings where environments are compared that ran on different processors."""
+    """Warnings if environments are compared that ran on different processors."""
     hosts: Mapping[str, Any] = facts.get("hosts", {})
     models: dict[str, list[str]] = {}
     used = dict.fromkeys(name for spec in plan.environments for name in spec.host.split(","))
@@ -125,7 +125,7 @@ def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
 
 
 def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
-    """Warn where clocks of hosts contradict the order in which programs ran, or cannot tell it.
+    """Warn if clocks of hosts contradict the order in which programs ran, or cannot tell it.
 
     `records` are in that order. Programs of this host alone are not judged.
     """

@@ -17,7 +17,7 @@ _Handler = Callable[[int, FrameType | None], object]
 def ending_signals() -> Iterator[None]:
     """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; later ones are ignored.
 
-    SIGHUP stays ignored under nohup(1). Two signals arrive together where a program and its process
+    SIGHUP stays ignored under nohup(1). Two signals arrive together if a program and its process
     group are both ended, as by timeout(1): the second one would interrupt the release of an
     instance that is half made.
     """

@@ -45,7 +45,7 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
 
     started_unix_ns: int
     began: Stamp | None = None
-    """Start of the first phase on our clock, also where it is on another host; None: unknown."""
+    """Start of the first phase on our clock, also if it is on another host; None: unknown."""
     phases: Phases | None = None
     emulated: bool = False
     warnings: tuple[Warning, ...] = ()

@@ -46,7 +46,7 @@ def prepare(
     """Check the environments of a plan, build their images, and build the command of each cell.
 
     What an earlier start of the run left out stays out, so that all rounds have the same cells.
-    Errors: MissingError where nothing at all can run.
+    Errors: MissingError if nothing at all can run.
     """
     left_out: dict[tuple[str, str], LeftOut] = {(item.kind, item.name): item for item in earlier}
     findings: list[Finding] = []
@@ -97,7 +97,7 @@ def describe(item: LeftOut) -> str:
 
 
 def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
-    """Warning where the baseline is left out, so that there are no ratios."""
+    """Warning if the baseline is left out, so that there are no ratios."""
     out = {item.name for item in ready.left_out if item.kind == "environment"}
     baseline = {
         spec.name for spec in plan.environments if environment_family(spec.name) == plan.baseline

@@ -12,22 +12,22 @@ class Progress(Protocol):
     """Receives progress; called from the thread of the run, and must not raise."""
 
     def preparing(self, text: str) -> None:
-        """A step that may take seconds has started: a check, an image, an allocation."""
+        """Called when a step starts that may take seconds: a check, an image, an allocation."""
         ...
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Round `number`, from 1, has started, out of at most `total` of its kind."""
+        """Called when round `number` (from 1) of at most `total` rounds of its kind starts."""
         ...
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """Repetition `index`, from 1, of at most `total` in the run has started.
+        """Called when repetition `index` (from 1) of at most `total` in the run starts.
 
-        `eta_s` is the estimated time in s until the run ends; None where it is unknown.
+        `eta_s` is the estimated time in s until the run ends; None if it is unknown.
         """
         ...
 
     def cell_finished(self, record: Record) -> None:
-        """A repetition was recorded."""
+        """Called when a repetition has been recorded."""
         ...
 
     def note(self, text: str) -> None:

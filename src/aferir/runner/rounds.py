@@ -131,7 +131,7 @@ class _TimeIsUp(Exception):
 
 
 def go(session: Session) -> bool:
-    """Run all remaining rounds; False where the time limit cut some of them.
+    """Run all remaining rounds; False if the time limit cut some of them.
 
     A round that does not fit in the remaining time runs without its emulated environments if it
     fits then.

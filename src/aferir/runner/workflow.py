@@ -79,8 +79,8 @@ def run(
     the machine are stored in the provenance. Time limits are measured by `clock` while aferir and
     its programs run. `enough` may end the run before any round.
 
-    Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
-    RefusedError where the disk is full, InterruptedRunError after Ctrl-C or SIGTERM: everything is
+    Errors: MissingError if nothing can run here, UsageError if the folder cannot be used,
+    RefusedError if the disk is full, InterruptedRunError after Ctrl-C or SIGTERM: everything is
     released by then, and the run can be continued.
     """
     means = _means(plan, kinds, workloads, elsewhere, context or Context(), progress=progress)
@@ -161,7 +161,7 @@ class _Start(msgspec.Struct, frozen=True):
     provenance: Provenance
     """Provenance as recorded so far."""
     ready: Ready | None = None
-    """Result of the preparation; None where this process has prepared nothing yet."""
+    """Result of the preparation; None if this process has prepared nothing yet."""
 
 
 def _means(

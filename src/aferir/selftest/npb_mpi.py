@@ -56,7 +56,7 @@ class MpiCase(msgspec.Struct, frozen=True):
 
 
 def mpi_cases(options: BenchOptions) -> list[MpiCase]:
-    """Cases that the options select; none where no MPI is installed."""
+    """Cases that the options select; none if no MPI is installed."""
     if not any(finding.status == "ok" for finding in NPB_MPI.check()):
         return []
     classes = _QUICK_CLASSES if options.quick else _CLASSES

@@ -49,8 +49,9 @@ _TRIAL_S = 60.0
 all trials.
 """
 _PLANTED_ROUNDS = {10: 54, 0: 49}
-"""Rounds of `peak-flops` in the second container, about 1 ms for each instruction-set level, after
-an untimed part of the same length; the first container has the number for 0 %.
+"""Loops of `peak-flops` in the second container, by the planted slowdown in percent. Each loop
+takes about 1 ms for each instruction-set level, after an untimed part of the same length; the first
+container always runs the number for 0 %.
 """
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {
@@ -90,7 +91,7 @@ class _Pair(msgspec.Struct, frozen=True):
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Allocate one native instance and two containers, and alternate programs in two of them.
 
-    Errors: UsageError where `--only` names no case; MissingError where no container starts.
+    Errors: UsageError if `--only` names no case; MissingError if no container starts.
     """
     chosen = [name for name in _CASES if _is_chosen(name, options.only)]
     if not chosen:

@@ -24,7 +24,7 @@ from aferir.store.run import (
 )
 
 _PIECE = 2**20
-"""Bytes that are read at a time where lines are counted."""
+"""Bytes that are read at a time if lines are counted."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     conditions: Conditions | None = None
-    """Conditions of the run, such as host and kernel; None where the run is damaged."""
+    """Conditions of the run, such as host and kernel; None if the run is damaged."""
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -66,13 +66,13 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     provenance: Provenance
     sentences: tuple[str, ...]
-    """Sentences of its report; empty where there is none yet."""
+    """Sentences of its report; empty if there is none yet."""
     files: tuple[str, ...]
     """Files of its report that can be downloaded."""
 
 
 def listed(folder: Path) -> list[Listed]:
-    """All runs of a folder, the newest first. Errors: UsageError where it is no folder."""
+    """All runs of a folder, the newest first. Errors: UsageError if it is no folder."""
     found = [one(path) for path in list_folders(folder)]
     return sorted(found, key=lambda run: (_started(run), run.name), reverse=True)
 
@@ -105,7 +105,7 @@ def one(folder: Path) -> Listed:
 
 
 def shown(folder: Path) -> Shown:
-    """One run for its own page. Errors: UsageError where it is damaged."""
+    """One run for its own page. Errors: UsageError if it is damaged."""
     reported = is_reported(folder)
     told: tuple[_Told, ...] = ()
     if reported:

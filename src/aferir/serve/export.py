@@ -18,7 +18,7 @@ def export(runs: Path, target: Path) -> tuple[Path, ...]:
     """Write all pages over a folder of runs into `target`, and return their paths.
 
     Each run is compared with the run before it of the same experiment. Damaged runs are in the list
-    only. Errors: UsageError where `runs` is no folder; RefusedError where a file cannot be written.
+    only. Errors: UsageError if `runs` is no folder; RefusedError if a file cannot be written.
     """
     site = Site(runs, served=False)
     listed = content.listed(runs)

@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(*self._found())
 
     def do_HEAD(self) -> None:
-        """Answer with the header of the page."""
+        """Answer a HEAD request: the headers that GET would return, without a body."""
         self._send(*self._found(), body=False)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name

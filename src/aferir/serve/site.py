@@ -161,7 +161,7 @@ def _created(folder: Path) -> int:
 
 
 def report(folder: Path) -> str:
-    """Report of a run as one page, evaluated now. Errors: UsageError where it is damaged."""
+    """Report of a run as one page, evaluated now. Errors: UsageError if it is damaged."""
     run = open_run(folder)
     return html(
         _evaluation(run), provenance=run.reported_provenance, reference=installed("reference")

@@ -17,7 +17,7 @@ Values = Sequence[float] | Array
 def finite(values: Values) -> tuple[Array, tuple[Warning, ...]]:
     """Samples without NaN and infinities, and a warning that counts what was left out.
 
-    Errors: ValueError where `values` is not one-dimensional.
+    Errors: ValueError if `values` is not one-dimensional.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
@@ -39,7 +39,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     """Quantile of sorted samples by linear interpolation, equal to `numpy.quantile`'s.
 
     Written in plain Python because a report computes thousands of quantiles of about ten samples,
-    for which a numpy call takes ten times as long. Errors: IndexError where there are no samples.
+    for which a numpy call takes ten times as long. Errors: IndexError if there are no samples.
     """
     place = share * (len(ordered) - 1)
     below = min(int(place), max(len(ordered) - 2, 0))
@@ -61,7 +61,7 @@ def positive_logs(values: Values) -> tuple[Array, tuple[Warning, ...]]:
 def paired_logs(values: Values, baseline: Values) -> tuple[Array, Array, tuple[Warning, ...]]:
     """ln(values[k]) and ln(baseline[k]) for every k where both are finite and above zero.
 
-    Errors: ValueError where the lengths differ: such samples are no pairs.
+    Errors: ValueError if the lengths differ: such samples are no pairs.
     """
     above = np.asarray(values, dtype=np.float64)
     below = np.asarray(baseline, dtype=np.float64)

@@ -85,7 +85,7 @@ def change_points(values: Array, *, level: float = LEVEL, seed: int = 1) -> tupl
     """Change points in the order of the series; empty for fewer than 2 `LEAST` values.
 
     Positive values are compared by their logarithms. The seed makes the permutations, and so the
-    p values, the same each time. Errors: ValueError where a value is not finite.
+    p values, the same each time. Errors: ValueError if a value is not finite.
     """
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
@@ -199,7 +199,7 @@ def autocorrelation(series: Array, at: int) -> float:
 
     The usual estimate about the means of both parts, corrected for its bias, is too large if there
     are further shifts. Differences of neighbours and of next neighbours are not affected by a few
-    shifts, but vary more: their estimate counts where it is far below the usual one.
+    shifts, but vary more: their estimate counts if it is far below the usual one.
     """
     n = series.size
     rest = np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])

@@ -58,9 +58,9 @@ class Normality(msgspec.Struct, frozen=True):
     """Result of the normality test of Shapiro and Wilk (1965)."""
 
     p_value: float | None
-    """P value of normality; None outside 3 <= n <= 5000, or where all samples are equal."""
+    """P value of normality; None outside 3 <= n <= 5000, or if all samples are equal."""
     normal: bool | None
-    """True for p >= 5 %; None where the test decides nothing, which includes n < 8."""
+    """True for p >= 5 %; None if the test decides nothing, which includes n < 8."""
     warnings: tuple[Warning, ...] = ()
 
 

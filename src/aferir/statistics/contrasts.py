@@ -68,7 +68,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
 def locate_arms(logs: Array) -> Arms | None:
     """Locate the arms from logarithms of values, arms x rounds, with NaN for failed repetitions.
 
-    None where an arm has fewer than `LEAST_ROUNDS` values, too few for an interval.
+    None if an arm has fewer than `LEAST_ROUNDS` values, too few for an interval.
     """
     if logs.shape[1] < LEAST_ROUNDS or (np.isfinite(logs).sum(axis=1) < LEAST_ROUNDS).any():
         return None

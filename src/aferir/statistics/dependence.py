@@ -84,7 +84,7 @@ def dependence(array: Array) -> Dependence:
 
 
 def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[Warning, ...]:
-    """Warn where neighbours are correlated, or might be and a difference depends on it.
+    """Warn if neighbours are correlated, or might be and a difference depends on it.
 
     `score` is a centre over its standard error that was reported as a difference; None: none was.
     """

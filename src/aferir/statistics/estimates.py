@@ -46,14 +46,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, value=1 / self.value, error=error)
 
     def interval(self, level: float) -> Interval | None:
-        """Interval by Student's t; None where the error is unknown."""
+        """Interval by Student's t; None if the error is unknown."""
         half = self._half(level)
         if half is None:
             return None
         return Interval(self.value - half, self.value + half, level, METHOD)
 
     def ratio_interval(self, level: float) -> Interval | None:
-        """Interval on the logarithm, for positive values; None where the error is unknown."""
+        """Interval on the logarithm, for positive values; None if the error is unknown."""
         half = self._half(level)
         if half is None or self.value <= 0:
             return None
@@ -104,7 +104,7 @@ def difference(above: Estimate, below: Estimate) -> Estimate:
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     """Unweighted mean of estimates of different things, with the error of their scatter.
 
-    Errors: ValueError where there is none.
+    Errors: ValueError if there is none.
     """
     if not estimates:
         raise ValueError("no estimate to average")

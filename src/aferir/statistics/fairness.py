@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 
 def jain(shares: Sequence[float]) -> float | None:
-    """Jain's index: 1 where all n shares are equal, 1/n where one has everything.
+    """Jain's index: 1 if all n shares are equal, 1/n if one has everything.
 
-    None where all shares are zero. Errors: ValueError for a share that is negative or not finite.
+    None if all shares are zero. Errors: ValueError for a share that is negative or not finite.
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301 (1984).
     """
     if any(share < 0 or not math.isfinite(share) for share in shares):

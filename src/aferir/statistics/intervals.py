@@ -39,7 +39,7 @@ def around(
 
 
 def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
-    """Student's t interval of the mean; None where n < 2."""
+    """Student's t interval of the mean; None if n < 2."""
     array, _ = finite(values)
     if array.size < 2:
         return None
@@ -69,7 +69,7 @@ def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
     """Distribution-free interval of the median: from the k-th smallest to the k-th largest.
 
-    k is the largest one with a binomial coverage of at least `level`. None where even k = 1, the
+    k is the largest one with a binomial coverage of at least `level`. None if even k = 1, the
     whole range, covers less, which is so for n < 6 at 95 %.
     """
     array, _ = finite(values)
@@ -83,7 +83,7 @@ def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
 
 @lru_cache(maxsize=256)
 def _rank(n: int, level: float) -> tuple[int, float]:
-    """Rank k of `median_interval` with its coverage; 0 where there is none. Cached by n."""
+    """Rank k of `median_interval` with its coverage; 0 if there is none. Cached by n."""
     for k in range(n // 2, 0, -1):
         # P(X(k) <= median < X(n-k+1)) with B ~ Binomial(n, 1/2).
         covered = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))

@@ -22,7 +22,7 @@ class Uncertain(msgspec.Struct, frozen=True):
 
     @property
     def relative(self) -> float:
-        """Uncertainty over value; infinite where the value is 0 and uncertain."""
+        """Uncertainty over value; infinite if the value is 0 and uncertain."""
         if self.error == 0:
             return 0.0
         return abs(self.error / self.value) if self.value else math.inf
@@ -116,8 +116,8 @@ def system_share(
 
     `ticks_s` and `looked_s` are (user, system) in s by the kernel's ticks and by our own `looks`
     samples. A program that sleeps, or whose phases last a few ticks, is synchronous with the
-    kernel's tick: our samples replace the ticks where they are as many, or where the two contradict
-    each other; else both are weighted by their numbers. None where neither saw anything.
+    kernel's tick: our samples replace the ticks if they are as many, or if the two contradict
+    each other; else both are weighted by their numbers. None if neither saw anything.
     """
     known = [
         (system / (user + system), count)
@@ -148,7 +148,7 @@ def between(before: float, after: float) -> Uncertain:
 
 
 def io_cost(cpu: CpuTime, server: Server, count: float) -> IoCost | None:
-    """Cost of each of `count` operations; None where there were none."""
+    """Cost of each of `count` operations; None if there were none."""
     if count <= 0:
         return None
     busy = cpu.busy_s

@@ -10,7 +10,7 @@ import numpy as np
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """P values after Holm's step-down adjustment (Holm 1979), in the order given.
 
-    Rejecting where the adjusted value is <= alpha bounds the probability of any false rejection
+    Rejecting if the adjusted value is <= alpha bounds the probability of any false rejection
     among all tests by alpha, whatever their dependence.
     """
     m = len(p_values)

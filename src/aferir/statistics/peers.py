@@ -3,7 +3,7 @@
 Rounds are blocks: what slows a whole round slows all hosts, and is removed by its median. Each host
 then has one location over the rounds. Hosts of one kind differ a little anyway, so a host is judged
 by the scatter *between* the others (a random effect), not by how precisely the rounds measure it:
-its deviation over their standard deviation follows Student's t exactly where the others are normal
+its deviation over their standard deviation follows Student's t exactly if the others are normal
 (the externally studentised residual; Grubbs 1969 for the largest). Several are found one after
 another, the furthest first, each judged without those before it (Rosner 1983). Every step adjusts
 for the number of hosts tested, and for the other steps.
@@ -43,7 +43,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """95 % confidence interval of the ratio, for this host and these peers."""
     p_value: float
     """P value of the hypothesis that it differs no more than hosts of its kind do, adjusted for all
-    hosts tested; 1 where nothing can be concluded.
+    hosts tested; 1 if nothing can be concluded.
     """
     differs: bool
     """True if the host is reported as different."""
@@ -55,7 +55,7 @@ def standings(
     """Standing of each host, the smallest ratio first; values are positive, one a round.
 
     The probability of reporting any host among hosts that are alike is at most `alpha`. Errors:
-    ValueError where hosts have different numbers of rounds or fewer than `LEAST_ROUNDS`.
+    ValueError if hosts have different numbers of rounds or fewer than `LEAST_ROUNDS`.
     """
     names = tuple(values)
     logs = np.log(np.asarray([values[name] for name in names], dtype=np.float64))

@@ -40,7 +40,7 @@ BETWEEN_SHAPES = 0.98
 interval's level holds for both to within 2 %. P values use that of normal samples.
 """
 CAUTION = 1.1
-"""Factor on the lost weight: an outlying round may retain some weight where states are close."""
+"""Factor on the lost weight: an outlying round may retain some weight if states are close."""
 AGREEMENT_ALPHA = 0.05
 """Largest probability of agreement by chance; above it the mean replaces the biweight."""
 
@@ -49,9 +49,9 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """Ratio values / baseline; 1.02 means that `values` are 2 % larger."""
 
     estimate: float | None
-    """Estimated ratio; None where one side has no usable sample."""
+    """Estimated ratio; None if one side has no usable sample."""
     interval: Interval | None
-    """Confidence interval; None where there are too few samples for one."""
+    """Confidence interval; None if there are too few samples for one."""
     p_value: float | None
     """P value of the hypothesis that the ratio is 1."""
     n: int
@@ -65,8 +65,8 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     ignored: int = 0
     """Number of samples or pairs that are so far off that they have no weight."""
     worth: float | None = None
-    """Effective number of independent pairs (samples of the smaller side), where neighbours are
-    correlated; None where no correlation was found.
+    """Effective number of independent pairs (samples of the smaller side), if neighbours are
+    correlated; None if no correlation was found.
     """
     rounding: float = 0.0
     """Largest error of ln(estimate) due to the resolution of the clock; included in the interval.
@@ -81,7 +81,7 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
 
     Biweight location of the log-ratios (`aferir.statistics.robust`), so that drift common to both
     sides of a pair cancels and an outlying pair has no weight; the mean below n = 8. Errors:
-    ValueError where the lengths differ.
+    ValueError if the lengths differ.
     """
     above, below, warnings = paired_logs(values, baseline)
     logs = above - below
@@ -143,7 +143,7 @@ def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ra
 
 
 def at_level(ratio: Ratio, level: float) -> Interval | None:
-    """Confidence interval of the ratio at another level; None where it has none."""
+    """Confidence interval of the ratio at another level; None if it has none."""
     shown = ratio.interval
     if ratio.estimate is None or shown is None or ratio.freedom is None:
         return None
@@ -276,7 +276,7 @@ def _with_costs(ratio: Ratio, above: Array, below: Array, level: float) -> Ratio
 def _doubts(
     found: Dependence, n: int, what: str, p_value: float, score: float
 ) -> tuple[Warning, ...]:
-    """Warnings about correlation, where a claimed difference depends on independence."""
+    """Warnings about correlation, if a claimed difference depends on independence."""
     return doubts(found, n, what, score if p_value <= AGREEMENT_ALPHA else None)
 
 

@@ -18,7 +18,7 @@ DIGITS = 9
 
 
 def step(values: Array) -> float:
-    """Decimal step of which all values are multiples, at most 1; 0 where there is none."""
+    """Decimal step of which all values are multiples, at most 1; 0 if there is none."""
     if values.size == 0:
         return 0.0
     # Most durations have all their digits: the finest step is tried first.
@@ -37,7 +37,7 @@ def _fits(values: Array, digits: int) -> bool:
 def rounding_error(values: Array, of: float) -> float:
     """Largest relative error of the mean by rounding to steps `of`.
 
-    Half a step where the values do not vary; less where they do (Widrow 1956).
+    Half a step if the values do not vary; less if they do (Widrow 1956).
     """
     mean = float(np.mean(values)) if values.size else 0.0
     if of == 0 or mean <= 0:

@@ -73,7 +73,7 @@ def mean_location(array: Array) -> Location:
 def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
     """Centre, standard error, ignored samples and lost weight of each row of a matrix.
 
-    The error is NaN where more than `SCALE_LEVEL` of a row are equal but for rounding: then there
+    The error is NaN if more than `SCALE_LEVEL` of a row are equal but for rounding: then there
     is no scale.
     """
     n = rows.shape[1]

@@ -41,20 +41,21 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     law: Scaling
     growth: float | None
-    """Cost over that of one core; None where the projection is refused."""
+    """Cost over that of one core; None if the projection is refused."""
     low: float
     high: float
     """Bounds of the bootstrap interval of the growth."""
     refused: str = ""
     """Reason why no growth is reported."""
     held_out_error: float | None = None
-    """Relative error of the largest measured number of cores, projected from the smaller ones."""
+    """Relative error at the largest measured number of cores, when predicted from the smaller ones.
+    """
 
 
 def fit(costs: Mapping[int, Sequence[float]], *, linear: bool = False) -> Scaling:
     """Law fitted to the mean costs by cores, by least squares of relative errors.
 
-    Errors: ValueError where there are fewer than two numbers of cores, or a cost is not positive.
+    Errors: ValueError if there are fewer than two numbers of cores, or a cost is not positive.
     """
     basis, means = _weighted(costs, linear=linear)
     found, _ = optimize.nnls(basis, np.ones_like(means))
@@ -73,8 +74,8 @@ def project(
 ) -> Projection:
     """Growth of the cost from one core to `cores`, with repetitions resampled for each number.
 
-    Refused where the interval is wider than `WIDEST`, where the fit of the smaller numbers misses
-    the largest measured one by more than half, and where there are too few numbers to fit the law.
+    Refused if the interval is wider than `WIDEST`, if the fit of the smaller numbers misses
+    the largest measured one by more than half, and if there are too few numbers to fit the law.
 
     Errors: as in `fit`.
     """

@@ -36,9 +36,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     at_most: float
     """Tolerated relative increase: 0.03 permits up to 3 % more."""
     alpha: float = 0.01
-    """Probability of `slower` over all tests where the truth is within the limit."""
+    """Probability of `slower` over all tests if the truth is within the limit."""
     beta: float = 0.05
-    """Probability of `pass` over all tests where the truth is beyond the limit."""
+    """Probability of `pass` over all tests if the truth is beyond the limit."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
     """Scores that independent increments cross by chance with probability `level` in all.
 
     `fractions` of the information at each test rise to at most 1. One-sided. Errors: ValueError
-    where they do not rise within 0 and 1.
+    if they do not rise within 0 and 1.
     """
     if not all(0 < a < b <= 1 for a, b in zip((1e-12, *fractions), fractions, strict=False)):
         raise ValueError("the looks' fractions have to rise, and to end at 1 or before")
@@ -99,7 +99,7 @@ def _walk(fractions: tuple[float, ...], level: float) -> _Walk:
 def look(ratio: Ratio, number: int, fractions: Sequence[float], limits: Limits) -> Look:
     """Result of interim test `number`, from 0, of those planned in `fractions`.
 
-    Undecided where the ratio has no standard error yet.
+    Undecided if the ratio has no standard error yet.
     """
     planned = tuple(fractions)
     upper = bounds(planned, limits.alpha)[number]
@@ -136,7 +136,7 @@ def visible(spread: float, rounds: int, limits: Limits, *, power: float = 0.95) 
 def rounds_needed(ratio: Ratio, limits: Limits, *, power: float = 0.8) -> int | None:
     """Total number of pairs that would decide if the present estimate were the truth.
 
-    None where there is no estimate, or where it equals the limit.
+    None if there is no estimate, or if it equals the limit.
     """
     if ratio.estimate is None or ratio.log_error is None:
         return None

@@ -36,9 +36,9 @@ class Stalls(msgspec.Struct, frozen=True, kw_only=True):
     most: float
     """One-sided 95 % upper limit of the share."""
     factor: float | None = None
-    """Stalled over typical repetitions (geometric means); None where none stalled."""
+    """Stalled over typical repetitions (geometric means); None if none stalled."""
     factor_interval: Interval | None = None
-    """Welch's interval of the factor on logarithms; None where fewer than two stalled."""
+    """Welch's interval of the factor on logarithms; None if fewer than two stalled."""
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     upper: float
     """Ratio of the sides' quantiles `upper_quantile`."""
     upper_interval: Interval | None
-    """Distribution-free and therefore wide; None where n is too small to bound any of `UPPERS`."""
+    """Distribution-free and therefore wide; None if n is too small to bound any of `UPPERS`."""
 
 
 def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Costs:

@@ -18,7 +18,7 @@ from aferir.statistics.intervals import (
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics of one sample, all in its unit except `variation`.
 
-    Everything except `n` is None where n = 0; spread and intervals also where n is too small.
+    Everything except `n` is None if n = 0; spread and intervals also if n is too small.
     """
 
     n: int

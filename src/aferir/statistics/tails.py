@@ -47,7 +47,7 @@ def _table() -> _Table:
 
 
 def two_sided(tail: Tail, n: float, value: float) -> float:
-    """P(|centre| / error >= value) where the true centre is zero, from n samples."""
+    """P(|centre| / error >= value) if the true centre is zero, from n samples."""
     if tail == "t":
         return 2 * float(special.stdtr(max(n - 1, 1e-3), -abs(value)))
     chances = _table().levels
@@ -81,8 +81,8 @@ def concentration(n: float, lost: float) -> float:
     """Largest probability that n - lost of n independent log-ratios agree on one value but 0.
 
     Of two independent values of *any* one distribution the difference falls into a window [a, 2a)
-    with a probability of at most 1/4: values as vertices, joined where their difference lies in the
-    window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So where
+    with a probability of at most 1/4: values as vertices, joined if their difference lies in the
+    window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So if
     both sides have the same distribution, the number of pairs that agree is at most binomial with
     1/4, on either side of zero. This prevents bimodal or trimodal durations from being reported as
     a shift.

@@ -84,7 +84,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None = None) -> Verdict:
     """Apply `rule` to a ratio; `p_adjusted` is its p value after Holm's adjustment.
 
-    A difference is claimed where p <= alpha, adjusted p <= family_alpha, the interval excludes 1
+    A difference is claimed if p <= alpha, adjusted p <= family_alpha, the interval excludes 1
     and the estimate is beyond the threshold. Otherwise stalls and then equivalence are tested.
     """
     rule = rule or Rule()
@@ -124,7 +124,7 @@ def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None =
 def equivalence(ratio: Ratio, margin: float) -> float | None:
     """P value of two one-sided tests that the ratio lies within 1/(1 + margin) and 1 + margin.
 
-    None where the ratio has no error on the logarithmic scale.
+    None if the ratio has no error on the logarithmic scale.
     """
     if ratio.estimate is None or ratio.log_error is None or ratio.freedom is None:
         return None

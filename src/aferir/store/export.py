@@ -80,7 +80,7 @@ def rows(run: Run) -> Iterator[dict[str, object]]:
 def export_parquet(runs: Sequence[Run], path: Path) -> int:
     """Write all samples of `runs` to one Parquet file; returns the number of rows.
 
-    Errors: UsageError where the file cannot be written; an earlier file then stays unchanged.
+    Errors: UsageError if the file cannot be written; an earlier file then stays unchanged.
     """
     beside = path.with_name(unique(".writing-"))
     with _table(runs) as connection:
@@ -101,7 +101,7 @@ def export_parquet(runs: Sequence[Run], path: Path) -> int:
 def query(sql: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     """Column names and rows of an SQL query over the table `samples` of `runs`.
 
-    Errors: UsageError where the query is wrong.
+    Errors: UsageError if the query is wrong.
     """
     with _table(runs) as connection:
         try:

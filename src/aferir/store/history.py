@@ -117,7 +117,7 @@ def figures(
 
     With `ratio` a figure is the median ratio to the baseline's repetition of the same round, which
     ran beside it. Failed and warm-up repetitions do not count; the last record of a run that is
-    being written is left out. Errors: UsageError where `folder` is no folder.
+    being written is left out. Errors: UsageError if `folder` is no folder.
     """
     read, unread = _read_all(list_folders(folder))
     rows = _rows(read, metric, ratio=ratio)
@@ -160,7 +160,7 @@ def _read_all(folders: Iterable[Path]) -> tuple[list[_Read], list[Unread]]:
 
 
 def conditions(folder: Path, manifest: Manifest, provenance: Provenance) -> Conditions:
-    """Conditions of a run by its provenance; text is empty where an older run does not say."""
+    """Conditions of a run by its provenance; text is empty if an older run does not say."""
     machine = _part(provenance.facts, "machine")
     software = _part(provenance.facts, "software")
     model = str(machine.get("cpu_model") or "")

@@ -16,7 +16,7 @@ Key = tuple[str, int, bool]
 
 
 def decode_line(line: bytes) -> Record:
-    """The record of one line. Errors: ValueError where it is damaged.
+    """The record of one line. Errors: ValueError if it is damaged.
 
     A record has at most one duration of its program, in seconds: two would count twice.
     """
@@ -49,7 +49,7 @@ def decode_lines(content: bytes) -> tuple[list[Record], int]:
 
     Each line is synced before the next one is written, so only the last one can be incomplete: if
     it lacks its newline, or is unreadable, it is ignored. Errors: ValueError with the line's number
-    where an earlier line is unreadable or a key occurs twice.
+    if an earlier line is unreadable or a key occurs twice.
     """
     lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
     records: list[Record] = []

@@ -101,7 +101,7 @@ def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str,
 
 
 def _kept(folder: Path) -> dict[str, Any]:
-    """Stored plan of a run. Errors: UsageError where it is not valid."""
+    """Stored plan of a run. Errors: UsageError if it is not valid."""
     read_plan(folder)
     return read_json(folder / PLAN, dict[str, Any])
 

@@ -101,7 +101,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 def open_run(folder: Path) -> Run:
     """Read a whole run, even while it is being written.
 
-    Errors: UsageError where the folder is no run, or is damaged; RefusedError where it may not be
+    Errors: UsageError if the folder is no run, or is damaged; RefusedError if it may not be
     read. Both name the file.
     """
     manifest = read_manifest(folder)
@@ -125,7 +125,7 @@ def open_run(folder: Path) -> Run:
 def is_complete(folder: Path, records: int) -> bool:
     """True if the run is complete; `records` is the number of records found.
 
-    Errors: UsageError where it was completed with another number of them, so that some are lost.
+    Errors: UsageError if it was completed with another number of them, so that some are lost.
     """
     path = folder / COMPLETE
     if not exists(path):
@@ -139,7 +139,7 @@ def is_complete(folder: Path, records: int) -> bool:
 
 
 def exists(path: Path) -> bool:
-    """True if the file exists. Errors: RefusedError where the folder is not accessible."""
+    """True if the file exists. Errors: RefusedError if the folder is not accessible."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -162,7 +162,7 @@ def list_folders(folder: Path) -> list[Path]:
     """Folders of all runs in a folder of runs, by name, without a look at what is in them.
 
     A folder that may not be looked into is one of them: reading it says why it cannot be read.
-    Errors: UsageError where `folder` is no folder; RefusedError where it may not be read.
+    Errors: UsageError if `folder` is no folder; RefusedError if it may not be read.
     """
     return [path for path in _inside(folder) if _may_be_run(path)]
 
@@ -186,7 +186,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Manifest of a run. Errors: UsageError where it is no run, or of a later version."""
+    """Manifest of a run. Errors: UsageError if it is no run, or of a later version."""
     if not exists(folder / MANIFEST):
         what = "is no run" if folder.is_dir() else "is no folder"
         raise UsageError(
@@ -215,7 +215,7 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
 
 
 def read_plan(folder: Path) -> Plan:
-    """Plan of a run. Errors: UsageError where it is damaged or contradicts itself."""
+    """Plan of a run. Errors: UsageError if it is damaged or contradicts itself."""
     path = folder / PLAN
     plan = read_json(path, Plan)
     names = [spec.name for spec in plan.environments]
@@ -239,7 +239,7 @@ def _unreadable(reason: OSError, path: Path) -> RefusedError:
 
 
 def _records_of(folder: Path, plan: Plan) -> list[Record]:
-    """All complete records. Errors: UsageError where one is of a cell that the plan lacks."""
+    """All complete records. Errors: UsageError if one is of a cell that the plan lacks."""
     records, _ = read_records(folder)
     try:
         refuse_strangers(records, recorded_cells(plan))
@@ -251,7 +251,7 @@ def _records_of(folder: Path, plan: Plan) -> list[Record]:
 def content_of(path: Path) -> bytes:
     """Content of a file of a run; does not block on a pipe in its place.
 
-    Errors: OSError; UsageError where it is not a regular file.
+    Errors: OSError; UsageError if it is not a regular file.
     """
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
@@ -261,7 +261,7 @@ def content_of(path: Path) -> bytes:
 
 
 def read_json(path: Path, kind: type[_Value]) -> _Value:
-    """Decoded content of a file of a run. Errors: UsageError where it is missing or damaged."""
+    """Decoded content of a file of a run. Errors: UsageError if it is missing or damaged."""
     try:
         return msgspec.json.decode(content_of(path), type=kind)
     except FileNotFoundError as reason:

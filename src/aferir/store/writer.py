@@ -66,7 +66,7 @@ class Writer:
     def append(self, record: Record) -> None:
         """Append a record durably: it is on the disk when this returns.
 
-        Errors: RefusedError where the disk is full; then no part of it is stored. ValueError for a
+        Errors: RefusedError if the disk is full; then no part of it is stored. ValueError for a
         record that exists already or has a value that is not finite, which is an internal error.
         """
         if key_of(record) in self._keys:
@@ -129,7 +129,7 @@ class Writer:
 def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance) -> Writer:
     """Make a new run folder, named after the experiment and the time.
 
-    Errors: UsageError where `runs` cannot be written or is no folder; then nothing is left of it.
+    Errors: UsageError if `runs` cannot be written or is no folder; then nothing is left of it.
     """
     created = time.time_ns()
     try:
@@ -171,8 +171,8 @@ def continue_run(folder: Path) -> tuple[Writer, Run, tuple[str, ...]]:
     """Open an unfinished run for writing; returns messages about damaged records too.
 
     An incomplete last line is dropped. So are lines that are damaged or have a duplicate key; their
-    repetitions are measured again, and the old file is copied. Errors: UsageError where the run is
-    complete, damaged otherwise, or locked by another process; RefusedError where it is not
+    repetitions are measured again, and the old file is copied. Errors: UsageError if the run is
+    complete, damaged otherwise, or locked by another process; RefusedError if it is not
     writable.
     """
     read_manifest(folder)

@@ -18,7 +18,7 @@ _SERVICES = {"compute": "/compute/v2.1", "image": "/image", "network": "/network
 
 
 class OpenStackServer:
-    """What the cloud has, and how it answers."""
+    """State of the simulated cloud, and its responses."""
 
     def __init__(self) -> None:
         self.servers: dict[str, str] = {}
@@ -120,7 +120,7 @@ class OpenStackServer:
 
 @contextlib.contextmanager
 def openstack_server() -> Iterator[OpenStackServer]:
-    """It answers on the loopback until the end."""
+    """Serve on the loopback until the block ends."""
     cloud = OpenStackServer()
 
     class Handler(BaseHTTPRequestHandler):

@@ -19,11 +19,11 @@ from typing import Any
 from xmlrpc.client import dumps, loads
 
 LOOKS = 2
-"""As often a machine is asked for before it runs."""
+"""Number of requests about a machine before it is reported as running."""
 
 
 class Machines:
-    """What a cloud has."""
+    """State of the simulated cloud."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -40,7 +40,7 @@ class Machines:
         return number
 
     def end(self, number: str) -> bool:
-        """False where there was never one of that number."""
+        """False if there was never one of that number."""
         if number in self.names:
             self.ended[number] = self.names.pop(number)
         return number in self.ended
@@ -115,7 +115,7 @@ def _terminated(machines: Machines, identity: str) -> tuple[int, str]:
 
 
 def _described(machines: Machines, given: dict[str, str]) -> tuple[int, str]:
-    """All of those ids, or an error where one is unknown; else those of a client token."""
+    """Instances with those IDs, or an error if one is unknown; without IDs, those of a token."""
     identities = [given[key].removeprefix("i-") for key in given if key.startswith("InstanceId.")]
     for number in identities:
         if not machines.knows(number):

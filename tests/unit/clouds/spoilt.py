@@ -56,7 +56,7 @@ class Field:
         return msgspec.structs.replace(WANTED[name], port=service, limit_s=600.0)
 
     def cloud(self, wanted: Wanted, appears_s: float = 600.0) -> remote.RemoteCloud:
-        """One that shows an instance within that time; looks at what has gone follow soon."""
+        """A cloud that may take `appears_s` to show a new instance, and is polled quickly."""
         made = providers.cloud(wanted)
         assert isinstance(made, remote.RemoteCloud)
         made._cloud.consistency = Consistency(appears_s=appears_s, apart_s=0.1)

@@ -33,7 +33,7 @@ SIZES = {"ec2": "t2.micro", "cloudstack": "small", "opennebula": "aferir-node"}
 
 @pytest.fixture
 def service() -> Iterator[int]:
-    """What an instance serves: 200 for everything."""
+    """Serves status 200 for every request, as an instance does."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 _SECTOR = 512
 EXTENT = 1 << 20
 FIRST = 1 << 20
-"""Where extents begin."""
+"""Offset of the first extent in bytes."""
 _ID = "1QF0Ux-QfDy-h9vQ-T1wH-fBnW-Vgdc-RPOoZz"
 
 Segments = Sequence[tuple[str, int, int]]

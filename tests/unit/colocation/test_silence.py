@@ -16,7 +16,7 @@ PERIOD_S = 0.1
 def course(
     answers: Callable[[float], int], cpus: Callable[[float], float], seconds: float
 ) -> list[str]:
-    """What is told at each decision from the start on."""
+    """Result of each decision from the start on."""
     silence = Silence(0.0)
     return [
         silence.look(step * PERIOD_S, answers(step * PERIOD_S), cpus(step * PERIOD_S))

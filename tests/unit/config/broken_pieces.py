@@ -10,7 +10,7 @@ from aferir.model.plan import HostLimits
 from aferir.registry import all_programs, kinds
 
 Broken = tuple[str, str, str, str]
-"""Content, the place that must be named, the reason, the remedy."""
+"""Content of a file, and the place, reason and remedy that the error must name."""
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
 EXPERIMENT = '[experiment]\nname = "e"\n'
@@ -31,7 +31,7 @@ def refusal(content: str) -> UsageError:
 
 
 def check_refused(content: str, place: str, reason: str, remedy: str) -> None:
-    """With exit code 2, and with all three in printable words."""
+    """Check that a file is refused with exit code 2, and with all three in printable words."""
     error = refusal(content)
     text = f"{error.message}\n{error.remedy}"
     assert error.exit_code == 2

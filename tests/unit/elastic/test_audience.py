@@ -145,7 +145,7 @@ def test_a_host_that_let_viewers_in_late_or_was_unsure_of_the_start_is_named() -
 
 
 class Workers:
-    """As much of a client of Dask as tells where the workers are."""
+    """The part of a Dask client that lists the workers' addresses."""
 
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses

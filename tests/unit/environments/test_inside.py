@@ -140,7 +140,7 @@ def test_its_end_is_an_error_for_whoever_waits(child: subprocess.Popen[bytes]) -
 
 
 def test_a_descriptor_that_is_another_files_by_now_is_not_read() -> None:
-    """As when an instance is released and the next one's pipe has the number at once."""
+    """Simulates that an instance is released and the next one's pipe gets its number at once."""
     (ours, theirs), (unread, write), (others, last) = (os.pipe() for _ in range(3))
     hello = struct.pack("<IBI", 0, ord("H"), 0)
     os.write(theirs, hello)

@@ -9,7 +9,7 @@ from aferir.hosts.attendant import Attendant
 
 
 class Heard:
-    """A connection that tells when it was greeted, and may be broken."""
+    """A connection that records when it was greeted, and can be broken."""
 
     def __init__(self, *, broken: bool = False) -> None:
         self.times: queue.Queue[int] = queue.Queue()

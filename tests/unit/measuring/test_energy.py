@@ -10,7 +10,7 @@ from aferir.model.stamps import Stamp
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """What a meter found."""
+    """Result of a meter."""
 
     mean_w: float | None
     energy_j: float | None

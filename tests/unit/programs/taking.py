@@ -9,7 +9,7 @@ from aferir.programs.base import Command, Program, judge, read_parameters
 
 
 def wrong_with(program: Program[Any], table: Mapping[str, object]) -> list[str]:
-    """What is wrong with the parameters, each as `name: what is wrong; remedy`."""
+    """Errors in the parameters, each as `name: what is wrong; remedy`."""
     return [f"{one.key}: {one.message}; {one.remedy}" for one in judge(program, table)[1]]
 
 

@@ -26,7 +26,7 @@ CONTENT = experiment(environments=["native"], workloads=SCRIPTS, stop="repetitio
 
 
 def plan() -> Plan:
-    """As large as the host, so that the native environment has nothing to limit."""
+    """A plan as large as the host, so that the native environment needs no limits."""
     host = HostLimits(cpus=tuple(sorted(os.sched_getaffinity(0))), memory_bytes=2**60)
     return parse(CONTENT, host, WORKLOADS, kinds())
 

@@ -161,7 +161,7 @@ class FakeEnvironment:
 
 
 class Watcher:
-    """Keeps what a run told it."""
+    """Stores the events of a run."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

@@ -17,7 +17,7 @@ from tests.unit.runner.fakes import FakeEnvironment, carry_out, experiment, keys
 
 
 class Crash(BaseException):
-    """Nothing catches it, as nothing catches a SIGKILL."""
+    """An exception that no code catches, as a SIGKILL cannot be caught."""
 
 
 def crash_at(patch: pytest.MonkeyPatch, number: int, *, written: bool) -> None:

@@ -24,7 +24,7 @@ LONG = experiment(environments=["native"], header='time_limit = "101 s"', stop="
 def timed(
     kind: str, clock: SimulatedClock, behave: Behave, *, emulated: bool = False
 ) -> FakeEnvironment:
-    """Whose allocations take no time, as the limit of time counts them."""
+    """A plan whose allocations take no time, as the time limit counts them."""
     environment = FakeEnvironment(kind, behave=behave, emulated=emulated, clock=clock)
     environment.phases = Phases(total_s=0.0)
     return environment
@@ -142,7 +142,7 @@ def test_a_killed_start_counts_to_its_last_record(tmp_path: Path) -> None:
 
 
 def a_day_forward(folder: Path) -> None:
-    """As if the date had been set within the run."""
+    """Simulates that the date is set during the run."""
     path = folder / "provenance.json"
     text = path.read_text()
     started = msgspec.json.decode(text)["segments"][0]["started_unix_ns"]
@@ -150,7 +150,7 @@ def a_day_forward(folder: Path) -> None:
 
 
 def forget_the_end(folder: Path) -> None:
-    """What a SIGKILL leaves of a segment."""
+    """Leave a segment as a SIGKILL does: without its end."""
     path = folder / "provenance.json"
     told = msgspec.json.decode(path.read_bytes())
     told["segments"][-1] |= {"ended_unix_ns": None, "spent_s": None}

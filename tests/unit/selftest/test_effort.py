@@ -12,7 +12,7 @@ from aferir.statistics.ratio import Ratio, paired_ratio
 
 
 def measured(effort: Effort, truth: float, scatter: float, *, seed: int) -> Ratio:
-    """From pairs whose log-ratios scatter by that standard deviation."""
+    """A comparison of pairs whose log-ratios have that standard deviation."""
     draw = random.Random(seed)  # noqa: S311 - not cryptography
     pairs: list[float] = []
     found: Ratio | None = None

@@ -74,7 +74,7 @@ def error_of(act: Callable[[], object]) -> AferirError | None:
 
 
 def until_it_is_not_refused(act: Callable[[], object], check: Callable[[], None]) -> int:
-    """Let each call in turn be the first that is refused; how many there were."""
+    """Refuse each call in turn as the first one; return their number."""
     for number in range(200):
         with pytest.MonkeyPatch.context() as patch:
             disk = Disk(patch, number)

@@ -203,7 +203,7 @@ def complete(runs: Path, plan: Plan) -> Path:
 
 
 def report(folder: Path, provenance: Provenance | None = None) -> None:
-    """As a report leaves it, as far as this folder looks at it."""
+    """Write a file as a report does, as far as resuming depends on it."""
     told = provenance or open_run(folder).provenance
     for name in store.FORMS.values():
         (folder / name).write_bytes(b"x")
@@ -298,7 +298,7 @@ def test_what_others_may_not_read_or_write_is_left_with_a_word(plan: Plan) -> No
 
 
 def as_nobody(runs: Path, plan: Plan, place: Path) -> dict[str, list[str]]:
-    """What `choose` and `list_runs` say to a user without an account, in a process of its own."""
+    """Results of `choose` and `list_runs` for a user without an account."""
     answer = place / "answer.json"
     pid = os.fork()
     if pid == 0:  # pragma: no cover - a process of its own

@@ -1,6 +1,6 @@
 """Show the properties of this machine's counter: trust, frequency, offsets between cores.
 
-Calibrates for 0.1 s. Exit code 1 where there is no counter of constant rate and the clocks fall
+Calibrates for 0.1 s. Exit code 1 if there is no counter of constant rate and the clocks fall
 back to the system's.
 """
 

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Synchronise once or twice, print the result, and continue if requested."""
+    """Synchronise once or twice, print the result, and go on serving or following if requested."""
     from aferir.clock.key import read_key
     from aferir.clock.rgap import GlobalClock, Server
 
@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _waited() -> bool:
-    """Wait until the second exchange is due; False where a signal interrupts it."""
+    """Wait until the second exchange is due; False if a signal interrupts it."""
     return next(turns(_SECOND_LOOK_S + 0.01), _ENDED) is not _ENDED
 
 

@@ -33,7 +33,7 @@ def disks(block: Path = _BLOCK) -> tuple[str, ...]:
 
 
 def _of_disks(file: str, block: Path) -> list[str]:
-    """What that file of each disk holds."""
+    """Contents of that file of each block device that is a disk."""
     found: list[str] = []
     for path in sorted(block.glob(f"*/{file}")):
         if not path.relative_to(block).parts[0].startswith(_NO_DISKS):

@@ -55,7 +55,8 @@ def edf_alone() -> Policy[Memory]:
 def edfcoaloc_limit() -> Policy[Memory]:
     """Return the rule with the limit of the CPU monitor (Oliveira 2022, section 3.2).
 
-    At every decision the batch gets what neither the service nor others used since the last look.
+    At every decision the batch gets what neither the service nor others used since the last
+    decision.
     """
 
     def decide(state: State, memory: Memory) -> tuple[Settings, Memory]:

@@ -2,12 +2,12 @@
 
 A policy of processors is wrapped. While the service is near its SLA and waits for memory or disks
 more than for processors (its own group's pressure), the batch's limit of that resource is cut, and
-the processors are left as they are until the cut has had time to work. So one limit changes at
-a time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
+the processors are left as they are until the cut has had time to work. So one limit changes at a
+time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
 found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). A cut is multiplicative,
-the way back additive, so that a limit that was harmful is not come back to at once (Chiu and Jain
-1989). Where weights have an effect on disks, the batch's gets the lowest before its bytes per
-second are limited, since a weight costs nothing while the service leaves the disk idle.
+the way back additive, so that a harmful limit is not restored at once (Chiu and Jain 1989). Where
+weights have an effect on disks, the batch's gets the lowest before its bytes per second are
+limited, since a weight costs nothing while the service leaves the disk idle.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings = Settings()
     memory: Limit = Limit()
     weight: Limit = Limit()
-    """Weight of disk requests: the lowest, or none."""
+    """Limit on the weight of the batch's disk requests: the lowest weight, or no limit."""
     disk: Limit = Limit()
     low_bytes: int | None = None
     """Memory of the service that is protected while the batch's is limited."""
@@ -117,7 +117,7 @@ def weighed(before: Limit, disk: Limit, state: State, *, cut: bool) -> Limit:
 
 
 def widened(policy: Policy[Any]) -> Policy[Memory]:
-    """Return the policy with limits of memory and disks beside what it decides of processors."""
+    """Return the policy, extended by limits of memory and disks; its limits of CPUs are kept."""
 
     def decide(state: State, before: Memory) -> tuple[Settings, Memory]:
         lacking = waited_for(state)

@@ -67,7 +67,9 @@ _KNOWN = {
 _NOTHING = ("", "-")
 _WORD_ENDS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _TELLING = 4
-"""Letters from which on a unit says what it is also in the middle of a name."""
+"""Number of letters from which a unit is recognised in the middle of a name too, not just at its
+end.
+"""
 
 
 def seconds(text: str, unit_s: float = 1.0) -> float | None:

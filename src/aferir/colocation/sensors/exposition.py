@@ -84,7 +84,7 @@ def read_buckets(text: str, selector: Selector) -> Scraped:
 def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
     """Complete series: those with the +Inf bucket and every bucket that they had before.
 
-    The +Inf bucket holds all latencies: where another one holds more, buckets are not cumulative.
+    The +Inf bucket holds all latencies: if another one holds more, buckets are not cumulative.
     """
     return {
         labels

@@ -53,7 +53,7 @@ def answer(latency_s: float | None) -> Heard:
 
 
 def by_status(status: int | None) -> Heard | None:
-    """The class that follows from the status alone; None if it is a success or unknown."""
+    """Class of a line by its status alone; None if it is a success or the status is unknown."""
     if status is None or status > _MOST_STATUS:
         return None
     if status in _ASIDE:

@@ -30,7 +30,7 @@ _RECENT = 20
 processes answer in turn, each with its own counts. A service that is restarted falls once."""
 _FALLING = "several processes answer in turn, or it is no counter"
 _INSTEAD = {"histogram": "; if it is native, let the service export classic buckets too"}
-"""What to add where a metric has no buckets, by its declared type."""
+"""What to add if a metric has no buckets, by its declared type."""
 
 
 class PrometheusSensor:

@@ -7,7 +7,9 @@ import stat
 from pathlib import Path
 
 _MOST_A_LOOK = 4 << 20
-"""Bytes read per call at most; a log that grows faster is caught up with over several calls."""
+"""Largest number of bytes read per call; the rest of a log that grows faster is read by later
+calls.
+"""
 _A_READ = 1 << 16
 """Bytes per read: a buffer of more than 128 KiB would be mapped and unmapped for every call."""
 _LONGEST_LINE = 1 << 20

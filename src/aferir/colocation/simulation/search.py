@@ -35,7 +35,7 @@ SEARCHED = (
 _WIDE = 10.0
 """Ratio of a range's ends above which the range is searched logarithmically."""
 _KEPT = 4
-"""One of this many candidates goes to the next round."""
+"""Divisor of the number of candidates after each round: the best quarter goes on."""
 _SEEDS = 2
 """Seeds per candidate in the first round; the number doubles in each later one."""
 _FRESH_SEEDS = 8

@@ -109,7 +109,7 @@ class Users(msgspec.Struct, frozen=True):
 def users() -> Users:
     """Place that requests come from: the second host if the environment has several, else this.
 
-    Errors: MissingError where the first host has no address that others reach.
+    Errors: MissingError if the first host has no address that others reach.
     """
     hosts = os.environ.get(HOSTS, "").split()
     if len(hosts) < 2:

@@ -35,7 +35,7 @@ k=1; while [ $k -lt {threads} ]; do work & k=$((k+1)); done; work
 def loop(name: str, folder: Path, threads: int, command: str = "") -> tuple[str, ...]:
     """A command that works until it is ended; `finished` counts its completed pieces.
 
-    `command`: shell command of a piece, instead of the named program. The loop ends where a piece
+    `command`: shell command of a piece, instead of the named program. The loop ends if a piece
     fails. Errors: UsageError if there is no such program, MissingError if it is not installed.
     """
     if command:

@@ -12,11 +12,12 @@ from aferir.linux import process, undo
 from aferir.linux.process import Completed
 
 _NOT_SEALED = "Device or resource busy - Failed to rexec as memfd\n"
-"""What lxc-attach(1) says first where it could not seal the copy of itself that it runs
+"""What lxc-attach(1) says first if it could not seal the copy of itself that it runs
 (CVE-2019-5736), since the kernel was moving a page of that copy. It has not entered the container.
 """
 _TRIES = 10
-"""How often it is run for that reason: seen twice in a day of tests, never twice in a row."""
+"""Largest number of attempts; the failure was seen twice in a day of tests, never twice in a row.
+"""
 _NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
 

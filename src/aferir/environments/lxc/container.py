@@ -37,7 +37,7 @@ from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "memory", *(("cpuset",) if (os.cpu_count() or 1) > 1 else ()))
-"""Controllers that the limits need; `cpuset` only where there is more than one processor."""
+"""Controllers that the limits need; `cpuset` only if there is more than one processor."""
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
 _START_LIMIT_S = 60.0
 
@@ -77,7 +77,7 @@ class Container:
     def allocate(self, spec: EnvironmentSpec) -> ContainerInstance:
         """Make and start a container; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` has a finding, ProgramError where LXC fails.
+        Errors: MissingError if `check` has a finding, ProgramError if LXC fails.
         """
         clock = time.perf_counter()
         for finding in self._lacking():
@@ -150,14 +150,14 @@ def _volume(spec: ContainerSpec, folder: Path) -> list[str]:
 
 
 def seccomp() -> Path | None:
-    """LXC's own seccomp profile, where it is installed."""
+    """LXC's own seccomp profile, if it is installed."""
     return _SECCOMP if _SECCOMP.exists() else None
 
 
 def _start(entry: journal.Entry) -> subprocess.Popen[str]:
     """Start the monitor and wait until the container's first program has run.
 
-    Errors: ProgramError with LXC's log where it does not start.
+    Errors: ProgramError with LXC's log if it does not start.
     """
     folder = folder_of(entry)
     log = folder / "log"
@@ -265,7 +265,7 @@ class ContainerInstance:
 def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:
     """Remove a container, in whatever state it is, and its journal entry.
 
-    It also cleans up after a dead owner. Errors: OSError where a process, a group or a folder is
+    It also cleans up after a dead owner. Errors: OSError if a process, a group or a folder is
     left; then the entry is left too.
     """
     folder = folder_of(entry)

@@ -77,7 +77,7 @@ def has_own_kernel(runtime: str) -> bool:
 
 
 def remove(name: str) -> list[str]:
-    """Command that removes a container in any state; succeeds where there is none of that name."""
+    """Command that removes a container in any state; succeeds if there is none of that name."""
     return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
 
 
@@ -108,7 +108,7 @@ def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
 
 
 def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
-    """Options for its root and other folders; `disk` where the engine must bind it."""
+    """Options for its root and other folders; `disk` if the engine must bind it."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")
@@ -139,7 +139,10 @@ def _started(
     *,
     layered: bool,
 ) -> list[str]:
-    """Its root and first program; a root that is not `layered` gets a layer of the engine's."""
+    """Options for the root and the first program.
+
+    If the root is not `layered`, the engine makes a layer above it.
+    """
     mounted = f"--volume={program}:{inside}:ro"
     if spec.image:
         return [mounted, f"--entrypoint={inside}", spec.image]

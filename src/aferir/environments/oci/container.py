@@ -31,7 +31,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     command: Callable[[OciSpec, Place, Path], list[str]]
     """Command that starts a container in the foreground; the folder holds the container's files."""
     remove: Callable[[str], None]
-    """Removes its record of a container. Errors: AferirError or OSError where it is left."""
+    """Removes its record of a container. Errors: AferirError or OSError if it is left."""
     takes_a_folder: bool = False
     """True if it can start from a folder of files, not only from images."""
 
@@ -56,7 +56,7 @@ def _command(place: Place) -> list[str]:
 def forget(entry: Entry, name: str) -> None:
     """Kill the engine's monitor of a container, and remove the engine's record of it.
 
-    Errors: OSError where it is left.
+    Errors: OSError if it is left.
     """
     undo.kill(lambda arguments, _: name in arguments)
     engine = entry.details.get("engine", "")

@@ -48,7 +48,7 @@ def image_of(spec: OciSpec) -> str:
 
 
 def remove(name: str) -> None:
-    """Remove a container; succeeds where there is none. Errors: OSError where it is left."""
+    """Remove a container; succeeds if there is none. Errors: OSError if it is left."""
     said: list[str] = []
 
     def gone() -> bool:
@@ -75,7 +75,7 @@ def check() -> Finding:
 
 
 def ready(spec: OciSpec) -> None:
-    """Ensure that a daemon answers and has the image; import or pull it where it is missing.
+    """Ensure that a daemon answers and has the image; import or pull it if it is missing.
 
     Errors: MissingError, also for a key that containers of a daemon do not support.
     """

@@ -36,7 +36,7 @@ def how_to_get(runtime: str) -> str:
 
 
 def refusal(runtime: str, have: cgroup.Layout) -> str:
-    """Reason why an installed runtime cannot start here; empty where it can.
+    """Reason why an installed runtime cannot start here; empty if it can.
 
     crun refuses controllers of version 1 beside a hierarchy of version 2 (cgroup.c,
     CGROUP_MODE_HYBRID).

@@ -1,1 +1,1 @@
-"""Virtual machines by QEMU: virtualised where KVM boots a guest, emulated elsewhere."""
+"""Virtual machines by QEMU: virtualised if KVM boots a guest, emulated elsewhere."""

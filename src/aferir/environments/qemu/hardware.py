@@ -98,7 +98,7 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
         return f"virtio-{device}-{self.board.bus}{options}"
 
     def disk(self) -> tuple[str, ...]:
-        """Values of `-device` that make the drive `disk` its disk."""
+        """Values of `-device` that attach the drive `disk` by this hardware's controller."""
         devices = _DISK_DEVICES[self.disk_device]
         return tuple(device.format(bus=self.board.bus) for device in devices)
 

@@ -13,7 +13,7 @@ from aferir.environments.qemu import command_line
 def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
     """Answer to one command about the guest whose files are in `folder`.
 
-    Errors: ProgramError where the monitor does not answer, or refuses.
+    Errors: ProgramError if the monitor does not answer, or refuses.
     """
     with JsonSocket(command_line.monitor(folder)) as connection:
         connection.connect(5.0)

@@ -1,4 +1,4 @@
-"""Guests under QEMU: with KVM where a trial guest boots, emulated elsewhere."""
+"""Guests under QEMU: with KVM if a trial guest boots, emulated elsewhere."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class VirtualMachine:
     def allocate(self, spec: EnvironmentSpec) -> GuestInstance:
         """Make and boot a guest; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` has a finding, ProgramError where the guest does not
+        Errors: MissingError if `check` has a finding, ProgramError if the guest does not
         boot.
         """
         for finding in self.check():
@@ -216,7 +216,7 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
     """Remove a guest, in whatever state it is, and its journal entry.
 
     It also cleans up after a dead owner. The disk is deleted, so no shutdown is needed. Errors:
-    OSError where something is left; then the entry is left too.
+    OSError if something is left; then the entry is left too.
     """
     if child is not None:
         if child.poll() is None:

@@ -1,6 +1,6 @@
 """A guest: boot, run commands, copy files, pause, and remove it completely.
 
-It has one processor. Its programs run at the host's speed while they compute, and slowly where they
+It has one processor. Its programs run at the host's speed while they compute, and slowly if they
 make system calls. It is no security boundary: its root has the rights of the user who started it.
 """
 
@@ -75,7 +75,7 @@ def folder_of(entry: journal.Entry) -> Path:
 def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
     """Boot a guest from the userland `base`; call it from the main thread, see `process.start`.
 
-    Errors: MissingError without User-Mode Linux or one of the modules, ProgramError where the guest
+    Errors: MissingError without User-Mode Linux or one of the modules, ProgramError if the guest
     does not boot.
     """
     clock = time.perf_counter()
@@ -113,7 +113,7 @@ def alone() -> tuple[str, ...]:
     """Prefix of a guest's command that ends all its processes with it, however we end.
 
     Its programs are host processes that its kernel traces, and would continue to compute after the
-    kernel is killed. Empty where this user may not make a namespace; then `aferir clean` ends them.
+    kernel is killed. Empty if this user may not make a namespace; then `aferir clean` ends them.
     """
     if privileges.is_root():
         return process.ALONE
@@ -170,7 +170,7 @@ class Guest(GuestWithAgent):
             self._copy(_IN, file, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file of the guest to the host. Errors: ProgramError where it does not exist."""
+        """Copy one file of the guest to the host. Errors: ProgramError if it does not exist."""
         with _passed(self._alive()) as file:
             self._copy(_OUT, file, source)
             destination.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ class Guest(GuestWithAgent):
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
     """Remove a guest, in whatever state it is, and its journal entry.
 
-    It also cleans up after a dead owner. Errors: OSError where something is left; then the entry is
+    It also cleans up after a dead owner. Errors: OSError if something is left; then the entry is
     left too.
     """
     if child is not None and child.poll() is None:

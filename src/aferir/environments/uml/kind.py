@@ -96,8 +96,8 @@ class Uml:
     def allocate(self, spec: EnvironmentSpec) -> UmlInstance:
         """Boot a guest; call it from the main thread, see `aferir.linux.process.start`.
 
-        Errors: MissingError where `check` has a finding, for more than one CPU, or for a quota
-        without root; ProgramError where it does not boot.
+        Errors: MissingError if `check` has a finding, for more than one CPU, or for a quota
+        without root; ProgramError if it does not boot.
         """
         clock = time.perf_counter()
         for finding in self.check():
@@ -230,7 +230,7 @@ class UmlInstance:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove a guest's control groups and the journal entry. Errors: OSError where one is left."""
+    """Remove a guest's control groups and the journal entry. Errors: OSError if one is left."""
     if privileges.is_root():
         cgroup.remove(groups.name_of(entry), cgroup.layout())
     journal.erase(entry)

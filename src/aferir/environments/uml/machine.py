@@ -62,7 +62,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def find() -> Kernel:
-    """User-Mode Linux of this machine. Errors: MissingError where there is none."""
+    """User-Mode Linux of this machine. Errors: MissingError if there is none."""
     found = shutil.which(PROGRAM, path=packages.search_path())
     if found is None:
         raise MissingError(

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Returns exit code 3 where a host cannot be used."""
+    """Returns exit code 3 if a host cannot be used."""
     import msgspec
 
     from aferir.hosts import reaching

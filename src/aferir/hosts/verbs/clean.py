@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Returns exit code 1 where something could not be removed."""
+    """Returns exit code 1 if something could not be removed."""
     from aferir.hosts import reaching
 
     hosts = reaching.connect(chosen(options))

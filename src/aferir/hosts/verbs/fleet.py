@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Measure, rank and report; returns exit code 1 where a host differs or has no figure."""
+    """Measure, rank and report; returns exit code 1 if a host differs or has no figure."""
     import msgspec
 
     from aferir import config, machine, probes, registry, runner

@@ -19,7 +19,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(options: argparse.Namespace) -> tuple[HostSpec, ...]:
-    """Selected hosts of the file. Errors: UsageError where it lacks them."""
+    """Selected hosts of the file. Errors: UsageError if it lacks them."""
     from aferir import config
 
     known = config.hosts_of(config.read_bytes(options.file), source=str(options.file))

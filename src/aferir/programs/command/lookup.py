@@ -21,7 +21,7 @@ STATUS = Path("/var/lib/dpkg/status")
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
 _LIMIT_S = 20.0
 _WHOLE = {"python3-minimal": "python3", "python3.11-minimal": "python3", "perl-base": "perl"}
-"""Packages of a bare interpreter, and those that have the library that scripts expect as well."""
+"""Packages of a bare interpreter, to the package that adds the standard library scripts expect."""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""NAS Parallel Benchmarks by message passing: our own, as many processes as asked for."""
+"""NAS Parallel Benchmarks by message passing: our own, on any permitted number of processes."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _mg_bytes(problem_class: str) -> int:
 
 
 def _ft_bytes(problem_class: str) -> int:
-    """Two complex arrays and the exponents."""
+    """Memory in bytes of FT's two complex arrays, and of its exponents."""
     return math.prod(_FT[problem_class]) * (16 + 16 + 8)
 
 

@@ -221,7 +221,7 @@ def _beaten_by_none(family: CurveFamily) -> Path:
 
 
 def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
-    """One row for each word, in the order of first appearance, and curve."""
+    """Chart with one row for each word and curve, words in the order of first appearance."""
     looks = _looks(evaluation, family)
     rows: dict[float | str, list[Row]] = {}
     for curve, look in zip(family.curves, looks, strict=True):

@@ -85,7 +85,7 @@ def _symmetric_ticks(low: float, high: float, least: float) -> list[float]:
 
 
 def fitting(values: Sequence[float], unit: str, *, few: bool = False) -> Axis:
-    """Axis that fits all values, logarithmic where they span a wide range.
+    """Axis that fits all values, logarithmic if they span a wide range.
 
     A load in percent is shown from 0 to 100. Values of both signs with a wide range get an axis
     that is linear only around 0. With `few`, up to `FEW` whole numbers, such as numbers of threads,

@@ -29,7 +29,7 @@ EMULATED = "emulated in software here"
 def load(folder: Path | None, tables: Sequence[Table] = TABLES) -> tuple[Known, ...]:
     """Read every declared table of the folder; missing files are skipped.
 
-    Errors: KeyError or ValueError where a file lacks a column or a number.
+    Errors: KeyError or ValueError if a file lacks a column or a number.
     """
     if folder is None:
         return ()

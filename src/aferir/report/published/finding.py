@@ -70,7 +70,7 @@ def measured_in(cell: CellResult, kind: str) -> bool:
 
 
 def mean(cell: CellResult, metric: str) -> Estimate | None:
-    """Mean of a metric of the program; None where the cell has none."""
+    """Mean of a metric of the program; None if the cell has none."""
     if metric == _DURATION:
         return of_summary(cell.duration)
     found = next((one for one in cell.metrics if one.metric == metric), None)
@@ -113,7 +113,7 @@ def over_baseline(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, Cell
 
 
 def with_level(seen: Seen, cell: CellResult, factor: str, level: Parameter) -> CellResult | None:
-    """The cell that differs from `cell` in one factor alone; None where there is none."""
+    """The cell that differs from `cell` in one factor alone; None if there is none."""
 
     def others(one: CellResult) -> dict[str, Parameter]:
         return {name: value for name, value in one.factors.items() if name != factor}

@@ -37,7 +37,7 @@ class Ours(msgspec.Struct, frozen=True, kw_only=True):
     emulated: bool
     figure: Estimate
     interval: Interval | None = None
-    """Interval of the figure where it is not the one of its error, e.g. that of a median."""
+    """Interval of the figure if it is not the one of its error, e.g. that of a median."""
     conditions: dict[str, Parameter]
     """Parameters, factors and keys of the environment, by name."""
 
@@ -51,7 +51,7 @@ class Condition(msgspec.Struct, frozen=True):
     """Value of a run that does not set it: the default of the program."""
 
     def here(self, ours: Ours) -> Parameter | None:
-        """The run's value; None where it is not known."""
+        """The run's value; None if it is not known."""
         return ours.conditions.get(self.name, self.unset)
 
     def holds(self, ours: Ours) -> bool:
@@ -97,7 +97,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that a run must share with the publication for figures to be comparable."""
 
     def estimate(self) -> Estimate | None:
-        """The figure with the error of its mean; exact where no spread was published."""
+        """The figure with the error of its mean; exact if no spread was published."""
         if self.value is None:
             return None
         if self.sd is None or self.n is None:
@@ -142,9 +142,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     for percent and for figures that are not positive.
     """
     difference: float | None = None
-    """Quotient or difference of the two figures; None where they do not compare."""
+    """Quotient or difference of the two figures; None if they do not compare."""
     difference_interval: Interval | None = None
-    """Interval of `difference`; None also where the run's figure has no interval."""
+    """Interval of `difference`; None also if the run's figure has no interval."""
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Sections of a report: one file each, joined in `report/page.py`.
 
-A section is a function `section(subject) -> Section | None` with its condition (None where the run
+A section is a function `section(subject) -> Section | None` with its condition (None if the run
 has no data for it), title, caption and blocks; every form of the report walks the same sections. A
 picture is drawn only by the forms that show it.
 

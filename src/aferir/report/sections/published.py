@@ -96,5 +96,5 @@ def _points(difference: float, interval: Interval | None) -> str:
 
 
 def rows_of(tables: tuple[TableBeside, ...], name: str) -> tuple[Beside, ...]:
-    """Rows of one table; empty where the run has no figure of it."""
+    """Rows of one table; empty if the run has no figure of it."""
     return next((table.rows for table in tables if table.name == name), ())

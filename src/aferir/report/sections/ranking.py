@@ -56,7 +56,7 @@ def section(subject: Subject) -> Section | None:
 
 
 def places(rank: Rank) -> str:
-    """`2`, or `1 to 2` where the intervals leave the order open."""
+    """`2`, or `1 to 2` if the intervals leave the order open."""
     if rank.best_place == rank.worst_place:
         return str(rank.best_place)
     return f"{rank.best_place} to {rank.worst_place}"

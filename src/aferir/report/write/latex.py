@@ -39,7 +39,7 @@ def write_latex(path: Path, evaluation: Evaluation) -> None:
 def latex(evaluation: Evaluation) -> str:
     """A `tabular` with a row for each comparison; names cannot become commands.
 
-    Errors: UsageError where the run compares nothing.
+    Errors: UsageError if the run compares nothing.
     """
     shown = [cell for cell in evaluation.cells if cell.ratio is not None]
     if not shown:

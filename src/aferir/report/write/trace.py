@@ -57,7 +57,7 @@ def events(plan: Plan, records: tuple[Record, ...]) -> Iterator[Event]:
 
 
 def _began(record: Record) -> Stamp:
-    """Start by our clock; where that is unknown, the time at which it was requested."""
+    """Start by our clock; if that is unknown, the time at which it was requested."""
     return record.began or Stamp(record.started_unix_ns)
 
 
@@ -66,7 +66,7 @@ def _name(what: str, pid: int, tid: int, name: str) -> Event:
 
 
 def _repetition(record: Record, pid: int, at_us: float) -> Event:
-    """A span, or a moment where a failed repetition has no duration."""
+    """A span, or a moment if a failed repetition has no duration."""
     values = {one.metric: one.value for one in record.samples if one.side == "program"}
     common = {
         "name": record.group,

@@ -8,7 +8,7 @@ from tests.unit.colocation.states import Step, latency, state, step
 
 
 def after(seconds: float, now: Settings, quantile_s: float, *, used: float = 1.0) -> Settings:
-    """What is decided so long after the first decision, of a service that uses so many CPUs."""
+    """Settings decided some time after the first decision, for a service that uses so many CPUs."""
     seen = latency(quantile_s)
     return step(
         heracles(), state(time_s=100.0 + seconds, cores=8, latency=seen, service_cpus=used, now=now)

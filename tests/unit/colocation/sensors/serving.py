@@ -42,7 +42,7 @@ def say(handler: http.server.BaseHTTPRequestHandler, status: int, body: str = "f
 
 
 def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float = 300.0) -> Look:
-    """All looks as one, until it is enough."""
+    """Merge the sensor's results until they suffice."""
     latencies, failed = Histogram(), 0
     deadline = time.monotonic() + seconds
     while True:

@@ -321,7 +321,7 @@ def test_no_parser_falls_over_damaged_lines(line: bytes, damage: list[tuple[int,
 
 
 def test_a_long_hostile_line_takes_no_long_time() -> None:
-    """One that takes the square of its length would not be done before pytest ends it."""
+    """An expression with quadratic time in the line's length would exceed pytest's time limit."""
     for line in (
         b"took[" * 50_000,
         b"0.1, " * 50_000,

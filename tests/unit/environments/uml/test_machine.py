@@ -16,7 +16,7 @@ AGENT = 7
 
 
 def kernel(folder: Path, needs: dict[str, str]) -> Kernel:
-    """One with those modules, each with what it names as needed."""
+    """A kernel with those modules, each with the modules that it requires."""
     below = folder / "kernel/drivers"
     below.mkdir(parents=True)
     for name, needed in needs.items():

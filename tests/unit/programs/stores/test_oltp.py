@@ -122,7 +122,7 @@ def _kill_server(folder: Path, over: Callable[[], bool]) -> None:
 
 
 def _works(folder: Path) -> bool:
-    """Whether a terminal is connected: only then a client without --load runs there."""
+    """Whether a terminal is connected, which it is only while a client without --load runs."""
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = line.read_bytes().split(b"\0")

@@ -233,7 +233,7 @@ def colocated(batch: str = "xz") -> Evaluation:
 
 
 def _policies() -> Series:
-    """A gain of 25 %."""
+    """Latencies of two policies: a gain of 25 %."""
     return Series(
         metric="latency_p95_s",
         unit="s",

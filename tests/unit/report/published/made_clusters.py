@@ -28,7 +28,7 @@ def clusters() -> Evaluation:
 
 
 def concurrent() -> Evaluation:
-    """One to three clusters at once: each more makes them a quarter slower."""
+    """One to three clusters at once; each further one makes them a quarter slower."""
     cells = [
         Made(
             spec=cluster(f"cluster[tenants={tenants}]", nodes=3, tenants=tenants),

@@ -27,7 +27,7 @@ CPUS, MEMORY = 2, 2**31
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell: its environment, its program, and figures that its repetitions scatter about."""
+    """One cell: its environment, its program, and figures around which repetitions vary."""
 
     spec: EnvironmentSpec
     program: str

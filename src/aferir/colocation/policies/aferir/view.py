@@ -37,7 +37,7 @@ class Track(msgspec.Struct, frozen=True):
 
 
 class Modes(msgspec.Struct, frozen=True, kw_only=True):
-    """The present mode, and the history of all."""
+    """The current mode, and the history of every mode."""
 
     mode: Mode = Mode.YIELD
     since_s: float = -math.inf

@@ -25,10 +25,10 @@ _NUMBER = re.compile(rb"[\d.eE+-]+")
 
 
 def except_lines(parse: Parser, expressions: Sequence[str]) -> Parser:
-    """A parser that takes lines which match one of the expressions for no responses.
+    """A parser that ignores lines which match one of the expressions: they are no responses.
 
-    They are lines of requests that wait for an event (long polling) or last as a stream does.
-    Errors: UsageError if an expression is invalid.
+    An example is a request that waits for an event (long polling), or a stream. Errors: UsageError
+    if an expression is invalid.
     """
     compiled = [_compiled(expression) for expression in expressions]
 

@@ -63,7 +63,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class _Names(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths of fields that an object with certain keys may have, by what they say."""
+    """Paths of the fields to look up in objects with the same keys, by their meaning."""
 
     statuses: tuple[str, ...]
     codes: tuple[str, ...]

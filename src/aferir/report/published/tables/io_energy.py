@@ -33,7 +33,7 @@ def _cpio(_: IoStudy, cell: IoCell) -> Uncertain:
 
 
 def _energy(idle: float) -> _Measure:
-    """Energy of an operation at one idle power; None where the run does not assume it."""
+    """Energy of an operation at one idle power; None if the run does not assume it."""
 
     def measure(study: IoStudy, cell: IoCell) -> Uncertain | None:
         fractions = study.server.idle_fractions
@@ -47,7 +47,7 @@ def _estimate(one: Uncertain, n: int) -> Estimate:
 
 
 def _costs(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, IoCell]]:
-    """Cells with their costs; of all programs where none is named."""
+    """Cells with their costs; of all programs if none is named."""
     study = seen.evaluation.io
     known = {cell.cell: cell for cell in study.cells} if study else {}
     chosen = programs or tuple({cell.program for cell in seen.evaluation.cells})
@@ -161,7 +161,7 @@ def _system_share(*, limited: bool) -> Finder:
 
 
 def _growth(seen: Seen) -> list[Ours]:
-    """Growth of the system's cycles to 1,000 cores by the linear model, where it is not refused."""
+    """Growth of the system's cycles to 1,000 cores by the linear model, if it is not refused."""
     study = seen.evaluation.io
     return [
         Ours(

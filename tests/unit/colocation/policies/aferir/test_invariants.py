@@ -83,7 +83,7 @@ def limit(now: Settings, cores: int) -> float:
 
 
 def rank(now: Settings, memory: Memory) -> int:
-    """Weight of the batch against the service; 0 where it only gets what the service leaves."""
+    """Weight of the batch against the service; 0 if it only gets what the service leaves."""
     outranked = memory.modes.mode in (Mode.RESERVED, Mode.CONTENDED)
     return 0 if now.batch.idle or outranked else now.batch.weight
 
