@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = "repository"
 """Folder of the site for files outside docs/."""
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[#)])")
+_ESCAPED_BAR = re.compile(r"(?m)^\|.*`.*\\\|.*$")
+_CODE_SPAN = re.compile(r"`[^`]*`")
 _LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".toml": "toml"}
 _FOREIGN_SCRIPT = "https://unpkg.com/iframe-worker/shim"
 _OWN_SCRIPT = "assets/iframe-worker.js"
@@ -104,7 +106,14 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
             return found[0]  # MkDocs says what is wrong with it
         return posixpath.relpath(uri, posixpath.dirname(source) or ".")
 
-    return _LINK.sub(moved, markdown)
+    return _bars_in_code(_LINK.sub(moved, markdown))
+
+
+def _bars_in_code(markdown: str) -> str:
+    r"""Write `a|b` in cells of tables for `a\|b`, which GitHub needs and MkDocs shows as it is."""
+    return _ESCAPED_BAR.sub(
+        lambda row: _CODE_SPAN.sub(lambda span: span[0].replace("\\|", "|"), row[0]), markdown
+    )
 
 
 def on_post_page(output: str, page: Page, **_: object) -> str:
