@@ -37,6 +37,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "Mello 2010": (
         "cluster-hosts",
         "cluster-hosts-guests",
+        "cluster-over-hosts",
         "cluster-real-versus-virtual",
         "cluster-distributions",
         "cluster-concurrency",
@@ -51,7 +52,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is a workload of another short form."""
-_ELSEWHERE = ("cluster-hosts-guests",)
+_ELSEWHERE = ("cluster-hosts-guests", "cluster-over-hosts")
 """Steps without a short form that cannot run on one machine: they are checked alone."""
 
 
