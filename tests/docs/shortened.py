@@ -19,7 +19,8 @@ def shortened(text: str) -> str:
     """Return an experiment file with one repetition, no warm-up, and 3 minutes for all of it."""
     assert len(_STOP.findall(text)) == 1, "an experiment file has one section [stop]"
     assert text.index("time_limit") < text.index("[stop]"), "[experiment] has a time limit"
-    limited = _LIMIT.sub('time_limit = "3 min"\nwarmup = 0', _WARM_UP.sub("", text), count=1)
+    limited = _LIMIT.sub('time_limit = "3 min"', _WARM_UP.sub("", text))
+    limited = limited.replace("[experiment]\n", "[experiment]\nwarmup = 0\n", 1)
     return _STOP.sub("[stop]\nrepetitions = 1\n", limited)
 
 
