@@ -14,7 +14,7 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-/// More than any video has.
+/// More bytes than any video has.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
 /// The socket wakes us four times a second of video: often enough for the buffers, seldom enough
 /// for thousands of streams.
@@ -136,7 +136,7 @@ void Client::read_stream(Nanoseconds now) {
     after_stream(got.ended, now);
 }
 
-/// Sizes stand between the bytes, so that they cannot be thrown away unread.
+/// Sizes of chunks are between the content, so it cannot be discarded unread.
 void Client::read_chunks(Chunks& chunks, Nanoseconds now) {
     std::array<char, 65536> buffer;
     Received got;
@@ -176,7 +176,7 @@ void Client::starve(bool starving) {
         return;
     }
     starving_ = starving;
-    // The first byte after a silence is to be seen at once.
+    // The first byte after a silence must be noticed at once.
     const double bytes = starving ? 1.0 : settings_->bytes_per_second / kWakesPerSecond;
     wake_at(socket_, std::max(1, static_cast<int>(bytes)));
 }

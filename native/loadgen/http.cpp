@@ -9,8 +9,8 @@ namespace aferir::loadgen {
 
 namespace {
 
-/// Where the first empty line begins at or after `from` and how long it is, counted after the end
-/// of the line before it; npos where there is none.
+/// Start of the first empty line at or after `from`, and its length, counted from the end of the
+/// line before; npos if there is none.
 std::pair<std::size_t, std::size_t> empty_line(std::string_view text, std::size_t from) {
     for (std::size_t at = text.find('\n', from); at != std::string_view::npos;
          at = text.find('\n', at + 1)) {

@@ -11,8 +11,8 @@
 
 namespace aferir::loadgen {
 
-/// A request without body, in HTTP/1.1, which says who asks, and after which the server closes the
-/// connection, unless it `keeps` it.
+/// A request without a body in HTTP/1.1, with a user agent. The server closes the connection after
+/// it unless it `keeps` it.
 std::string request(std::string_view method, const Target& target, bool keeps = false);
 
 /// The head of an HTTP/1.x response, read piece by piece as it arrives (RFC 9112): lines may end
@@ -23,12 +23,13 @@ class ResponseHead {
 
     enum class State { kReading, kDone, kBroken };
 
-    /// Takes what belongs to the head and says how many bytes those were; the rest is the body.
+    /// Reads the part of `bytes` that belongs to the head and returns its length; the rest is the
+    /// body.
     std::size_t feed(std::span<const char> bytes);
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return status_; }
-    /// Nothing where the body is in chunks, or goes to the end of the connection.
+    /// Nothing if the body is in chunks, or ends with the connection.
     [[nodiscard]] std::optional<std::int64_t> content_length() const {
         return encoded_ ? std::nullopt : content_length_;
     }

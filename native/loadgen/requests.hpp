@@ -15,41 +15,42 @@ namespace aferir::loadgen {
 
 enum class Protocol { kHttp, kMemcached, kRedis };
 
-/// A URL, and how often it is asked for relative to the others.
+/// A URL, and its frequency relative to the others.
 struct Weighted {
     Target target;
     double weight = 1.0;
     Protocol protocol = Protocol::kHttp;
 };
 
-/// From `after` on, so many requests a second.
+/// Rate in requests per second from time `after` on.
 struct Step {
     Nanoseconds after = 0;
     double rate = 0.0;
 };
 
-/// An open loop: requests come at exponential distances whatever became of those before. Or a
-/// closed one: each of `users` asks again when it has its answer and has thought, as Faban's do.
+/// An open loop: intervals between requests are exponential, whatever the outcome of earlier ones.
+/// Or a closed loop: each of `users` sends its next request when it has its answer and has thought,
+/// as Faban's users do.
 struct Plan {
     std::vector<Weighted> targets;
-    /// That HTTP servers are asked for; empty: what stands in the URL.
+    /// Value of HTTP's header Host; empty: the host in the URL.
     std::string host;
-    /// All addresses of that host, of which the first that answers is kept to; empty: the URL's.
+    /// All addresses of that host, of which the first that answers is used; empty: the URL's.
     std::vector<Target> addresses;
     std::vector<Step> steps;
-    /// Of a closed loop, which begin one after another during the warm-up; 0: an open loop.
+    /// Users of a closed loop, who begin one after another during the warm-up; 0: an open loop.
     std::size_t users = 0;
-    /// Mean time that a user thinks before it asks again, which is exponential.
+    /// Mean of the exponential time that a user thinks before the next request.
     Nanoseconds think = 0;
     Nanoseconds duration = 0;
-    /// Requests that are intended before are sent and not counted.
+    /// Requests that are due before this time are sent and not counted.
     Nanoseconds warm_up = 0;
-    /// Nor are those that are intended so shortly before the end.
+    /// Requests that are due in this time before the end are not counted either.
     Nanoseconds ramp_down = 0;
-    /// A request without an answer by then has failed.
+    /// A request that is not answered within this time has failed.
     Nanoseconds patience = 0;
     std::size_t connections = 0;
-    /// Requests that one connection carries at most; 0: as many as the server lets it.
+    /// Largest number of requests per connection; 0: as many as the server permits.
     std::uint64_t reuse = 0;
     std::uint64_t seed = 0;
 };
@@ -57,8 +58,8 @@ struct Plan {
 /// One request that was counted.
 struct Asked {
     Nanoseconds intended = 0;
-    /// From the intended moment to the last byte, by the kernel's stamp; of one that failed, at
-    /// least the patience.
+    /// Time from when the request was due to the last byte, by the kernel's stamp; for a failed
+    /// one, at least the patience.
     Nanoseconds latency = 0;
     int status = 0;
     std::uint32_t target = 0;
@@ -67,30 +68,32 @@ struct Asked {
 struct Measured {
     std::uint64_t intended = 0;
     std::uint64_t answered = 0;
-    /// By what was wrong; together with `answered` they make `intended`.
+    /// Failed requests by reason; together with `answered` they are all that were due.
     std::map<std::string, std::uint64_t> failures;
-    /// Of all, the failed ones with the patience: a quick failure is no quick answer.
+    /// Latencies of all requests. Failed ones count with the patience, so that quick failures do
+    /// not look like quick answers.
     Histogram latencies;
-    /// Their sum.
+    /// Sum of all latencies.
     double latencies_s = 0.0;
-    /// By how much requests were sent after their moments; of those that had to wait for a
-    /// connection too, which is the service's doing.
+    /// Delays of requests behind the time at which they were due, including waits for a connection,
+    /// which the service causes.
     Histogram delays;
-    /// By how much we ourselves looked too late.
+    /// Delays that the load generator itself caused.
     Histogram own_delays;
     std::size_t most_connections = 0;
     double cpu_s = 0.0;
     double duration_s = 0.0;
 };
 
-/// Told of each counted request when it has ended, and why it failed; empty: it did not.
+/// Called for each counted request that has ended, with the reason if it failed, else an empty
+/// text.
 using Tell = std::function<void(const Asked& asked, std::string_view failure)>;
 
-/// Sends them all and waits for the last answer, or its patience; one thread.
-/// Errors: UsageError where so many connections are not allowed here.
+/// Sends all requests, in one thread, and waits for the last answer or the end of its patience.
+/// Errors: UsageError if the system does not permit so many connections.
 Measured send_requests(const Plan& plan, const Tell& tell = {});
 
-/// One JSON object about all of it.
+/// One JSON object about the whole load.
 std::string summary(const Measured& measured, const Plan& plan);
 
 }  // namespace aferir::loadgen

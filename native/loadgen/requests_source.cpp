@@ -44,7 +44,7 @@ Nanoseconds Source::exponential(double mean_s) {
     return static_cast<Nanoseconds>(std::min(distance(random_), 1e6) * 1e9);
 }
 
-/// Without memory, so at a step of the rate it is drawn anew from there.
+/// Exponential intervals have no memory, so an interval is drawn again at each step of the rate.
 void Source::draw() {
     for (; step_ < plan_->steps.size(); ++step_) {
         const Step& step = plan_->steps[step_];

@@ -13,32 +13,31 @@
 
 namespace aferir::loadgen {
 
-/// A request, from its moment to its answer.
+/// A request, from the time at which it is due to its answer.
 struct Wanted {
     Nanoseconds intended = 0;
     std::uint32_t target = 0;
     bool again = false;
-    /// Addresses of the host that have failed it.
+    /// Number of the host's addresses that have failed this request.
     std::size_t tried = 0;
-    /// Where redirections have led it; nothing where it is its target itself.
+    /// Current target after redirections; nothing without any.
     std::shared_ptr<const Hop> hop = nullptr;
 };
 
-/// Moments and targets of the requests, drawn as they are needed and in the order of their moments.
-/// Those of an open loop are the same for the same plan. The plan has to last as long.
+/// Draws times and targets of requests as they are needed, in order of time. Equal plans of an open
+/// loop give equal requests. The plan must outlive it.
 class Source {
   public:
     explicit Source(const Plan& plan);
 
-    /// Of a closed loop also while all users wait for answers.
+    /// In a closed loop true also while all users wait for answers.
     [[nodiscard]] bool done() const { return next() >= plan_->duration; }
     [[nodiscard]] Nanoseconds next() const {
         return moments_.empty() ? plan_->duration : moments_.top();
     }
-    /// Only while there is one.
+    /// Removes and returns the next request; there must be one.
     Wanted take();
-    /// A user of a closed loop has been answered at that moment. Of an open one nothing depends on
-    /// it.
+    /// Schedules the next request of a user whose answer came at `moment`; nothing in an open loop.
     void ended(Nanoseconds moment);
 
   private:

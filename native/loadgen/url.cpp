@@ -41,7 +41,7 @@ struct Parts {
     std::string path;
 };
 
-/// Of what follows the scheme of a URL; no port where it is none.
+/// Host, port and path of what follows the scheme of a URL; no port if it is not a number.
 Parts parts_of(std::string_view url) {
     const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
     std::string_view authority = url.substr(0, end);
@@ -66,7 +66,7 @@ Parts parts_of(std::string_view url) {
     return parts;
 }
 
-/// As the field Host has it: without the port that is meant anyway (RFC 9110, 4.2.3).
+/// Host and port for the header Host: without the default port (RFC 9110, 4.2.3).
 std::string named(const std::string& host, std::uint16_t port) {
     const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
     return port == 80 ? name : name + ":" + std::to_string(port);
@@ -81,7 +81,7 @@ void set_port(Target& target, std::uint16_t port) {
     std::memcpy(&target.address, &place, sizeof place);
 }
 
-/// A URL of the host that `base` names, where it is none by number.
+/// A URL with the host name of `base`, if that is not a numeric address.
 std::optional<Target> of_same_name(const Target& base, std::string_view url) {
     if (!same_word(url.substr(0, kScheme.size()), kScheme)) {
         return std::nullopt;
@@ -97,7 +97,7 @@ std::optional<Target> of_same_name(const Target& base, std::string_view url) {
     return target;
 }
 
-/// A path without the segments `.` and `..` (RFC 3986, 5.2.4); what it asks for is as it was.
+/// A path without the segments `.` and `..` (RFC 3986, 5.2.4); the query is unchanged.
 std::string without_dots(std::string_view text) {
     const std::size_t end = std::min(text.find('?'), text.size());
     std::string_view rest = text.substr(0, end);

@@ -9,7 +9,7 @@
 
 namespace aferir::loadgen {
 
-/// Where a request goes: `http://ADDRESS[:PORT]/PATH`, with a numeric address.
+/// Target of a request: `http://ADDRESS[:PORT]/PATH`, with a numeric address.
 struct Target {
     sockaddr_storage address{};
     socklen_t length = 0;
@@ -17,14 +17,14 @@ struct Target {
     std::string path;
 };
 
-/// Nothing where the text is no such URL; names are not looked up.
+/// Nothing if the text is no such URL; names are not looked up.
 std::optional<Target> parse_url(std::string_view url);
 
-/// The same at another numeric address of the host; nothing where it is none.
+/// The same target at another numeric address of the host; nothing if it is not numeric.
 std::optional<Target> at_address(const Target& target, const std::string& address);
 
-/// Where a redirection leads that was answered for `base` (RFC 3986, 5.2): `location` may be
-/// relative to it, or name its host as `base.host` does. Nothing for other names and schemes.
+/// Target of a redirection in an answer to `base` (RFC 3986, 5.2): `location` may be relative to
+/// it, or contain the host's name `base.host`. Nothing for other names and schemes.
 std::optional<Target> redirected(const Target& base, std::string_view location);
 
 }  // namespace aferir::loadgen

@@ -1,7 +1,7 @@
-/* Is a clock strictly increasing and precise (ECP)? After Dutra 2015, 7.2.1: runs of a loop of
- * small matrix blocks with one reading each; pinned, with forced migrations, on a core that is
- * taken off line and back, and handed over between threads on different cores, where a reading must
- * be later than the one that caused it. */
+/* Tests whether a clock is strictly increasing and precise (ECP), after Dutra 2015, 7.2.1: runs
+ * of a loop of small matrix blocks with one reading each; pinned, with forced migrations, on a core
+ * that is taken off line and back, and handed over between threads on different cores, where a
+ * reading must be later than the one that caused it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static inline void add_block(struct matrix* matrix) {
     __asm__ volatile("" ::"r"(matrix) : "memory"); /* the sums are wanted now */
 }
 
-/* In units of the clock, but for `block`, which is in seconds. */
+/* Results in units of the clock, except `block`, which is in seconds. */
 struct tally {
     uint64_t reads;
     uint64_t violations;
@@ -49,7 +49,7 @@ struct runner {
     struct matrix* matrix;
     const struct cores* cores;
     uint32_t blocks;
-    uint32_t moves; /* to other cores so far; stays 0 where pinned */
+    uint32_t moves; /* to other cores so far; stays 0 if pinned */
     enum movement movement;
     uint64_t last; /* of the run before */
     int failed;    /* the core could not be taken off line or back */
@@ -83,8 +83,9 @@ static void move(struct runner* runner) {
     }
 }
 
-/* One run; returns the time spent in blocks by the clock's own account. Between the last reading on
- * one core and the first on the next there is the system call that moves us: no block. */
+/* One run; returns the time spent in blocks, by the clock itself. The time between the last
+ * reading on one core and the first on the next is that of a system call, and not part of a
+ * block. */
 #define LOOP(id, name, ticks, expression)                                             \
     static double loop_##id(struct runner* runner, struct tally* tally) {             \
         struct arm* arm = runner->arm;                                                \
@@ -113,7 +114,7 @@ static void move(struct runner* runner) {
 
 STUDY_CLOCKS(LOOP)
 
-/* Shared by the two sides. Whose turn it is has `last` to itself. */
+/* State that the two sides share. Only the side whose turn it is may access `last`. */
 struct relay {
     uint64_t turns;
     uint32_t turns_per_run;
@@ -140,7 +141,7 @@ static inline int is_turn(struct relay* relay, uint64_t turn, uint32_t* looks) {
     return atomic_load_explicit(&relay->turn, memory_order_acquire) == turn;
 }
 
-/* While the other side has its turn already. The first side measures the runs. */
+/* Done while the other side already has its turn. The first side measures the runs. */
 static void note_turn(struct side* side, uint64_t turn, uint64_t before, uint64_t now) {
     if (turn > 0) {
         note_step(&side->tally, before, now);
@@ -155,9 +156,9 @@ static void note_turn(struct side* side, uint64_t turn, uint64_t before, uint64_
     add_block(&side->matrix);
 }
 
-/* As a program does that polls for messages and stamps each: the reading that counts stands right
- * behind the look that found the turn, and nothing between it and its hand-over. A reading that is
- * executed before the look is then seen to be early. */
+/* Like a program that polls for messages and stamps each one: the reading follows the poll that
+ * found the turn directly, and directly precedes the hand-over. A reading that the processor
+ * executes before the poll is then detected as too early. */
 #define TURNS(id, name, ticks, expression)                                       \
     static void turns_##id(struct side* side, struct arm* arm) {                 \
         struct relay* relay = side->relay;                                       \
@@ -243,7 +244,7 @@ static int hand_over(struct study* study, int place, struct tally* tally, struct
     return 1;
 }
 
-/* Clock by clock in each round, so that all of them see the same disturbances. */
+/* One clock after another in each round, so that all see the same disturbances. */
 static int run_loops(struct study* study, const int* places, int count, struct tally* tallies,
                      struct matrix* matrix) {
     struct arm arm;

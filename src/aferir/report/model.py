@@ -162,7 +162,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Arm within one environment; empty where there is only one."""
     points: tuple[CurvePoint, ...]
-    """Points sorted by place where places are numbers, else in the order of first appearance."""
+    """Points sorted by place if places are numbers, else in the order of first appearance."""
     judged: Sample | None = None
     """Sample by which the repetition drawn is the best or the worst one; None: it is neither."""
 

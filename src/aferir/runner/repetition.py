@@ -165,7 +165,7 @@ def command_line(kind: Kind, command: Command, *, host: str = "") -> tuple[str, 
 
 
 def has_launcher(kind: Kind, host: str) -> bool:
-    """True where MPI programs are started by an mpirun of the environment, not by a copied one."""
+    """True if MPI programs are started by an mpirun of the environment, not by a copied one."""
     return bool(kind.mpi) or "," in host or (kind.on_host and bool(host))
 
 
