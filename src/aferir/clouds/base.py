@@ -1,7 +1,8 @@
 """The Protocol of clouds: providers of servers that answer HTTP requests.
 
-Terms are those of Dutra 2015, chapter 5: TaR = TeF + TcI + TiI, the time to allocate a resource,
-and TlR, the time to release it.
+Terms are those of Dutra 2015, chapter 5. TaR, the time to allocate a resource, is the sum of TeF
+(until a place is chosen), TcI (until the image is copied there) and TiI (until the service
+answers). TlR is the time to release it.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Drivers:
             raise judged(self._provider, said, status=400) from None
 
     def finding(self, wanted: Callable[[Any], object]) -> list[Finding]:
-        """Whether the cloud accepts the credentials, and has what `wanted` looks up."""
+        """Check that the cloud accepts the credentials, and has what `wanted` looks up there."""
         try:
             with self.driver() as driver:
                 wanted(driver)
@@ -96,7 +96,7 @@ class Drivers:
 
 
 def _status(status: int | None) -> int | None:
-    """CloudStack numbers its own refusals 531 to 537 (ApiErrorCode); 530 may be anything."""
+    """Treat CloudStack's own refusals, 531 to 537 (ApiErrorCode), as 400; 530 has many causes."""
     return 400 if status is not None and 530 < status < 540 else status
 
 

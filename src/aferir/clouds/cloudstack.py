@@ -77,7 +77,7 @@ class CloudStack:
             }
 
     def remove(self, identity: str) -> bool:
-        """Request destroyVirtualMachine; its effect is observed as for any machine."""
+        """Request destroyVirtualMachine, without waiting for its effect."""
         with self._drivers.driver() as driver:
             if not list(_machines(driver, id=identity)):
                 return False
@@ -144,7 +144,7 @@ def _machines_of(driver: Any, identities: Sequence[str]) -> Iterator[Mapping[str
 
 
 def _machines(driver: Any, **wanted: str) -> Iterator[Mapping[str, Any]]:
-    """Machines of all pages, each once."""
+    """Machines of all pages, without repetitions."""
     seen: set[str] = set()
     page = 1
     while True:

@@ -55,7 +55,7 @@ class Ec2:
         self._drivers = Drivers(wanted.provider, connect)
 
     def check(self) -> list[Finding]:
-        """Whether the cloud accepts the credentials, and has what is wanted."""
+        """Check that the cloud accepts the credentials, and has what the instances need."""
         return self._drivers.finding(self._known_parameters)
 
     def place(self) -> str:

@@ -85,7 +85,7 @@ def remember(wanted: Wanted, place: str) -> None:
 def sweep(search: Callable[[Used], Swept]) -> Swept:
     """Release all instances of this owner without a journal entry, in all clouds used.
 
-    `search` does so in one cloud. Errors of it: AferirError.
+    `search` does this in one cloud; if it raises AferirError, the result names that as a problem.
     """
     removed: list[str] = []
     problems: list[str] = []
@@ -109,9 +109,9 @@ def sweep(search: Callable[[Used], Swept]) -> Swept:
 
 
 def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
-    """Release instances without a journal entry in that cloud. Errors: AferirError.
+    """Release this owner's instances without a journal entry in one cloud. Errors: AferirError.
 
-    `of_others`: those of other owners as well.
+    With `of_others`, those of other owners are released as well.
     """
     removed: list[str] = []
     problems: list[str] = []
@@ -135,9 +135,9 @@ def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
 
 
 def check_place(cloud: Provider, place: str) -> None:
-    """Check that the credentials still lead to the same place.
+    """Check that the credentials still lead to the cloud in which the instances were created.
 
-    Errors: UsageError if they do not, as all instances would seem to be gone.
+    Errors: UsageError otherwise, as all instances would seem to be gone.
     """
     now = cloud.place()
     if place and now != place:

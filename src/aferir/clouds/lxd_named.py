@@ -33,7 +33,7 @@ class NamedLxd:
         self._made: lxd.LxdCloud | None = None
 
     def check(self) -> list[Finding]:
-        """Whether the server answers, and has what is wanted."""
+        """Check that the server answers, and has what the instances need."""
         found = lxd.check(self._socket)
         if any(finding.status == "missing" for finding in found):
             return found

@@ -35,9 +35,9 @@ def sweep(socket: Path, *, of_others: bool = False) -> Swept:
 
 
 def _tagged(socket: Path) -> dict[str, tuple[str, str]]:
-    """Name of each instance with a tag of aferir, to its journal entry's ID and its owner.
+    """Name of each instance that aferir tagged, with the ID of its journal entry and its owner.
 
-    An instance whose name is not the one that its tag implies is somebody's copy, and left out.
+    An instance is left out if its name does not match its tag: then it is somebody's copy.
     """
     try:
         listed = lxd_api.ask(socket, "GET", "/1.0/instances?recursion=1")

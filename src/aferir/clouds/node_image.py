@@ -1,8 +1,9 @@
-"""The image of a Node for a cloud: a disk with a service on it, and what boots it.
+"""Makes the image of a Node for a cloud: a disk with a service on it, and files to boot it.
 
 Some clouds boot guests from a kernel in their image store (OpenStack's `kernel_id` and
 `ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS): for them kernel and initramfs are files beside
-the disk. For all others (EC2, Xen, VirtualBox) the disk has a boot loader and both on it.
+the disk. For all others (EC2, Xen, VirtualBox) the disk contains a boot loader, the kernel and the
+initramfs.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def put_files(disk: Path, files: dict[str, Path]) -> None:
 
 
 def _own_files(base: userland.Image, start: str, work: Path, modules: str) -> dict[str, Path]:
-    """Files that replace the agent of aferir's own guests; `modules`: a command that loads them."""
+    """Files that replace aferir's agent in the guest; `modules` is a command that loads modules."""
     first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start, modules=modules)
     contents = {
         _FIRST_PROGRAM: first.encode(),

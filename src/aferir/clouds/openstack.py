@@ -64,7 +64,7 @@ class OpenStack:
         self._lock = threading.Lock()
 
     def check(self) -> list[Finding]:
-        """Whether the cloud accepts the credentials, and has what is wanted."""
+        """Check that the cloud accepts the credentials, and has what the instances need."""
         try:
             _ = self._ids
         except AferirError as error:

@@ -19,7 +19,7 @@ instance that takes a minute costs about 200 polls.
 """
 _LONGEST_BACK_OFF_S = 30.0
 REFUSALS_S = 10.0
-"""Seconds for which a refusal may come from a cloud that does not know yet what it has created."""
+"""Seconds for which a refusal is retried: a cloud may not know yet what it has just created."""
 
 _Value = TypeVar("_Value")
 
@@ -30,7 +30,7 @@ def period_s(waited_s: float, shortest_s: float) -> float:
 
 
 def back_off_s(failures: int, error: CloudError | None = None) -> float:
-    """Seconds to wait after consecutive failures: doubled each time, and randomly up to half less.
+    """Seconds to wait after consecutive failures: doubled by each, less a random part up to half.
 
     The random part separates clients that were refused together. Never less than Retry-After.
     """

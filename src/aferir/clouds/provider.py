@@ -52,7 +52,7 @@ class Provider(Protocol):
         ...
 
     def place(self) -> str:
-        """Place of its instances, to be shown and compared: address, region, project.
+        """Where the cloud's instances are: address, region, project; to be shown and compared.
 
         It contains no secrets. Errors: UsageError if there are no credentials.
         """

@@ -78,7 +78,7 @@ _PROVIDERS: Mapping[str, Callable[[Wanted], Provider]] = {
 
 
 def cloud(wanted: Wanted) -> Cloud:
-    """A cloud with such instances. Errors: MissingError if its library is not installed."""
+    """The cloud that `wanted` names. Errors: MissingError if its library is not installed."""
     if wanted.provider == "lxd":
         return NamedLxd(wanted)
     return RemoteCloud(wanted, provider(wanted))

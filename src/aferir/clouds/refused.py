@@ -22,7 +22,7 @@ _THROTTLED = (
     "RequestThrottled",
     "BandwidthLimitExceeded",
 )
-"""Parts of error codes for throttling: EC2 answers them with 503, others with 429."""
+"""Parts of the error codes of throttled requests; their status is 503 for EC2, 429 for others."""
 _NOT_YET = (
     HTTPStatus.REQUEST_TIMEOUT,  # the request did not arrive whole (RFC 9110, 15.5.9)
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -30,7 +30,8 @@ _NOT_YET = (
 )
 """Statuses of requests that were not carried out, and may be repeated."""
 _NO_ROOM = ("Insufficient", "LimitExceeded", "QuotaExceeded", "Unsupported")
-"""Parts of error codes of refusals that have a server error's status; a retry does not help."""
+"""Parts of the error codes of final refusals whose status is nevertheless that of a server error.
+"""
 _LONGEST_RETRY_S = 300.0
 _WORDS = 300
 

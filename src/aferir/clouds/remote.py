@@ -84,7 +84,7 @@ class RemoteCloud:
         )
 
     def delete(self, name: str) -> float:
-        """Request its removal, and wait until the cloud has confirmed it."""
+        """Request the removal of an instance, and wait until the cloud has confirmed it."""
         with self._lock:
             entry = self._entries.get(name)
         if entry is None:
@@ -117,7 +117,10 @@ class RemoteCloud:
             return self._place
 
     def _give_up(self, name: str, error: AferirError) -> None:
-        """Release what exists of an instance. Errors: a failure of that, with the first error."""
+        """Release what exists of an instance.
+
+        Errors: ProgramError with both messages, if that fails as well.
+        """
         if not (isinstance(error, CloudError) and error.may_be_done):
             with self._lock:
                 entry = self._entries[name]
@@ -133,7 +136,10 @@ class RemoteCloud:
             raise ProgramError(message, remedy=remedy) from error
 
     def _request(self, name: str) -> str:
-        """Request an instance; returns its ID, even if a response is lost. Errors: AferirError."""
+        """Request an instance; returns its ID.
+
+        If a response is lost, the ID is looked up by the name. Errors: AferirError.
+        """
         deadline_s = wait.after(self._wanted.limit_s)
         failures = patience.Failures(deadline_s)
         in_doubt = False
@@ -163,7 +169,7 @@ class RemoteCloud:
         return found[0] if found else ""
 
     def _await_running(self, identity: str, asked: float) -> tuple[float, float, str]:
-        """Wait until it runs; returns the times of its placement and its start, and its address."""
+        """Wait until the instance runs; returns when it was placed and ran, and its address."""
         self._poller.begin(identity)
         try:
             return self._follow(identity, asked)

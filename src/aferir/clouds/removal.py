@@ -21,7 +21,7 @@ from aferir.linux import wait
 
 _LIMIT_S = 120.0
 _DOUBT_LIMIT_S = 20.0
-"""Seconds after which the wait for an instance in doubt ends; the journal still has its entry."""
+"""Seconds to wait for an instance that may never have been created; its journal entry remains."""
 _ASK_AGAIN_S = 10.0
 
 

@@ -35,7 +35,7 @@ MOST_HOSTS, MOST_PER_HOST = 64, 320
 """Largest number of hosts, and of instances on one host: Dutra 2015, Table 5.2, had 320."""
 _FIRST_ADDRESS = ipaddress.IPv4Address("10.77.0.0")
 _PLACES = 512
-"""Addresses of one host, a power of two above its instances: 64 hosts have half of the /16."""
+"""Addresses per host: a power of two above its instances; 64 hosts use half of the /16."""
 _LIMIT_S = 60.0
 _CLOCK = "time.perf_counter of this process"
 _UPLINK, _PORT = "uplink", "node"
@@ -171,7 +171,7 @@ class SimulatedCloud:
         return sent
 
     def _place(self) -> tuple[str, Host, int]:
-        """TeF: choose the host with the fewest instances. Errors: ProgramError if all are full."""
+        """Choose the host with the fewest instances (TeF). Errors: ProgramError if all are full."""
         with self._lock:
             host = min(self.hosts, key=lambda host: len(host.places))
             free = [k for k in range(1, self.layout.per_host + 1) if k not in host.places]
@@ -184,7 +184,7 @@ class SimulatedCloud:
             return name, host, free[0]
 
     def _copy(self, host: Host) -> None:
-        """TcI: copy the image into the host's cache, once; concurrent calls wait for it."""
+        """Copy the image into the host's cache once (TcI); concurrent calls wait for the copy."""
         with host.copying:
             if (host.cache / "complete").exists():
                 return
@@ -197,7 +197,7 @@ class SimulatedCloud:
             (host.cache / "complete").touch()
 
     def _boot(self, name: str, host: Host, place: int, address: str) -> Instance:
-        """TiI without the service's start: boot the instance; it is released again on failure."""
+        """Boot the instance (TiI before its service starts); it is released again on failure."""
         layout, port = self.layout, f"{_PORT}{place}"
         # Derived from the place, as the address is, so that ARP entries stay valid.
         hardware = f"52:54:4d:{host.number:02x}:{place >> 8:02x}:{place & 255:02x}"

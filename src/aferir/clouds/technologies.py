@@ -29,7 +29,7 @@ class Plug(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     """Network namespace of the host."""
     port: str
-    """Interface in the host that is the peer of the instance's."""
+    """Interface at the host's end of the connection."""
     hardware: str
     """MAC address of the instance's interface."""
 

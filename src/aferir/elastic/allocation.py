@@ -11,7 +11,9 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-allocation"
 _AGREES = 0.1
-"""Largest relative difference between the sum of the phases and a timer outside of the cloud."""
+"""Relative difference between the sum of the phases and a timer outside the cloud above which a
+warning is issued.
+"""
 
 
 def allocate_once(cloud: Cloud) -> Figures:
@@ -44,7 +46,7 @@ def allocate_once(cloud: Cloud) -> Figures:
 
 
 def doubts(phases: Sequence[Phase], outside_s: float) -> tuple[Warning, ...]:
-    """Warnings about phases that cannot be observed, and about a sum that is not the whole."""
+    """Warnings about phases that cannot be observed, and phases that do not add up to the total."""
     found = [
         Warning("not-observable", f"{phase.name} cannot be observed: {phase.source}")
         for phase in phases

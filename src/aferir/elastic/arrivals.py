@@ -18,7 +18,7 @@ from aferir.errors import UsageError
 Times = NDArray[np.float64]
 
 Profile = tuple[tuple[float, float], ...]
-"""Relative rates at positions from 0 to 1 of the duration, with linear interpolation."""
+"""Relative arrival rates at positions from 0 to 1 of the duration, interpolated linearly."""
 
 _DAY = tuple((k / 96, 1 - math.cos(2 * math.pi * k / 96)) for k in range(97))
 PROFILES: dict[str, Profile] = {
@@ -46,7 +46,7 @@ def arrivals(shape: str, *, clients: int, interarrival_s: float, rng: np.random.
 
 
 def _drawn(profile: Profile, clients: int, rng: np.random.Generator) -> Times:
-    """Sorted positions with the profile's density, by inversion of the integral of its rate."""
+    """Draw sorted positions whose density follows the profile, by inverting its integral."""
     positions, rates = np.array(profile, dtype=float).T
     fine = np.unique(np.concatenate([positions, np.linspace(0, 1, 4097)]))
     # At a jump this takes one of the two rates, which does not change the integral.

@@ -38,7 +38,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     times_s: tuple[float, ...]
     """Arrival times in seconds since the common start, ascending."""
     begin_s: float
-    """Common start of all viewers in seconds on the clock of the host where these ones run."""
+    """Common start of all viewers in seconds, on the clock of the host that runs this share."""
     limit_s: float
 
 
@@ -113,7 +113,7 @@ def clock_of(exchanges: Sequence[tuple[float, float, float]]) -> Clock:
 
 
 def uncertainty_s(before: Clock, after: Clock) -> float:
-    """Largest error of the common start in seconds, if it was computed with the clock `before`."""
+    """Largest error in seconds of a start computed with `before`; `after` shows the drift since."""
     drift_s = abs(after.ahead_s - before.ahead_s)
     return max(before.uncertainty_s, drift_s + after.uncertainty_s)
 
@@ -206,5 +206,5 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def _added(columns: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Sums second by second; columns that have ended count as 0."""
+    """Sum the columns second by second; columns that have ended count as 0."""
     return tuple(sum(row) for row in zip_longest(*columns, fillvalue=0))

@@ -21,8 +21,9 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-capacity"
 _MOST_VIOLATED = 0.01
-"""Share of viewers with a violation up to which the streams count as sustained, as single
-violations happen by chance."""
+"""Largest share of viewers with a violation at which streams still count as sustained: single
+violations happen by chance.
+"""
 _ARRIVING_S = 2.0
 _GUESS_STREAMS = 500.0
 _MOST_STREAMS = 20_000.0
@@ -39,8 +40,9 @@ class Trial(msgspec.Struct, frozen=True):
     """Streams that were not served to the end."""
     own_violations: int
     pace: float | None
-    """Pace of the video, see `pace`. Below 1, buffers run dry sooner or later, even if after this
-    video."""
+    """Rate at which video arrived relative to its bit rate, see `pace`. Below 1, a long enough
+    video stalls.
+    """
 
     @property
     def sustained(self) -> bool:
@@ -107,9 +109,9 @@ def measure(
     """Search for the capacity of the first host.
 
     `instances`: 0 to let NGINX on the host itself send `path`. `profile_in`: folder for a CPU
-    profile, taken while the host sustains its capacity. NGINX sends a second ahead, so viewers of a
-    host that lacks a share s of the rate notice it only after (1 + startup_s) / s seconds; the pace
-    shows it in any video of which all viewers watch some seconds.
+    profile, taken while the host sustains its capacity. NGINX sends a second of video ahead. If the
+    host lacks a share s of the rate, viewers therefore notice it only after (1 + startup_s) / s
+    seconds; the pace shows it as soon as all viewers have watched together for some seconds.
     """
     began = time.perf_counter()
     trials: list[Trial] = []
@@ -161,7 +163,7 @@ def _doubts(trials: Sequence[Trial]) -> Iterator[Warning]:
 
 
 def _curve(trials: Sequence[Trial]) -> Series:
-    """Share of viewers with a violation over streams; of trials with equal streams, the last."""
+    """Share of viewers with a violation or a lost stream, by streams (the last trial of each)."""
     by_streams = {trial.streams: trial for trial in trials}
     return Series(
         metric="affected_share",

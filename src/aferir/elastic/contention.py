@@ -1,10 +1,10 @@
-"""Allocations under way in a simulated environment, which delay one another.
+"""Simulates allocations under way at the same time, which delay one another.
 
 Three things can be shared. A scheduler places one request after another. The image store and its
 link are shared equally by all images that are copied at once (processor sharing). A host carries
-out a limited number of allocations at once; more wait in order of their requests. The share of
-each part is that of an allocation which is alone, so that the mean of Table 5.5 of Dutra 2015,
-measured one allocation at a time, stays what it is.
+out a limited number of allocations at once; more wait in order of their requests. The scheduler's
+and the store's parts are given as shares of the time that an allocation takes without others, so
+that it still has the mean of Dutra 2015, Table 5.5, which was measured one allocation at a time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     at_once: int = 1
     """Largest number of allocations that one host carries out concurrently."""
     scheduler_share: float = 0.0
-    """Share of an allocation's time alone that the scheduler takes, which serves one at a time."""
+    """Time for which an allocation occupies the scheduler, as a share of the time that it takes
+    alone. The scheduler serves one allocation at a time.
+    """
     store_share: float = 0.0
-    """Share of an allocation's time alone in which the image store and its link are busy."""
+    """Time for which an allocation occupies the image store and its link, as a share of the time
+    that it takes alone.
+    """
 
     def __post_init__(self) -> None:
         """Raise ValueError, naming the value, if one is impossible."""
@@ -56,9 +60,9 @@ class Underway:
         self._now = 0.0
 
     def add(self, now: float, node: int, alone_s: float, wake_s: float = 0.0) -> None:
-        """Request an allocation that takes `alone_s` alone; infinity: it never becomes ready.
+        """Request an allocation that takes `alone_s` without others; infinity: it never ends.
 
-        Its host takes `wake_s` more, in which it uses nothing that is shared.
+        Waking its host adds `wake_s`, in which nothing shared is used.
         """
         if alone_s == math.inf:
             return
@@ -73,7 +77,7 @@ class Underway:
         return min(self._scheduled_s, self._copy_ends(), boot)
 
     def advance(self, now: float) -> int | None:
-        """Carry out the event that is due at `now`; the node that is ready by it, if any."""
+        """Carry out the event that is due at `now`; returns the node that became ready, or None."""
         boot = self._booting[0][0] if self._booting else math.inf
         copy = self._copy_ends()
         self._move(now)

@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     predictor_window_s: float = 0.0
     """Window in seconds of a linear predictor of the number of clients; 0: no predictor."""
     predictor_horizon_s: float = 0.0
-    """Horizon of the predictor in seconds; Nodes for its forecast are allocated now."""
+    """Seconds ahead for which clients are predicted; the Nodes that they need are allocated now."""
     most_nodes: int | None = None
     """The environment's quota of Nodes; None: no quota."""
 
@@ -316,7 +316,7 @@ class Front:
         return actions
 
     def _missing(self, now: float, ready: int) -> int:
-        """Instances to allocate beyond those under way, with `ready` Nodes; may be negative."""
+        """Instances needed beyond `ready` Nodes and those being allocated; negative: too many."""
         settings = self.settings
         waiting = len(self.waiting)
         each = 1 if settings.waiting == "each" else settings.clients_per_node
@@ -330,7 +330,7 @@ class Front:
         return missing
 
     def _predicted(self, now: float) -> int:
-        """Nodes for the number of clients that is extrapolated linearly from the window."""
+        """Nodes that clients will need at the horizon, extrapolated linearly from the window."""
         clients = len(self.place) + len(self.waiting)
         history = self._history
         history.append((now, clients))

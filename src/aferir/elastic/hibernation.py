@@ -1,4 +1,4 @@
-"""Hosts that hibernate without an instance: less energy, and allocations that wait for them.
+"""Hosts that hibernate without an instance: they save energy, but allocations wait for them.
 
 Dutra 2015, 5.5, proposes it for the servers that an elastic service has released: a busy and an
 idle one differ little in power, so only one that is off or asleep saves energy.
@@ -16,7 +16,7 @@ class Hibernation(msgspec.Struct, frozen=True, kw_only=True):
 
     hosts: int
     per_host: int
-    """Instances that a host takes."""
+    """Number of instances for which a host has room."""
     after_s: float
     """Time without an instance after which a host hibernates; infinity: never."""
     wake_s: float
@@ -65,8 +65,9 @@ class Hosts:
     def place(self, now: float, node: int) -> float:
         """Place an instance; returns the seconds until its host is awake.
 
-        Of the hosts with room it is the fullest one, so that the others can hibernate; one that
-        hibernates only where no other has room. If none has, the emptiest takes one more.
+        The fullest awake host with room is chosen, so that others can hibernate; a host that
+        hibernates only if no awake one has room. If all are full, the one with the fewest instances
+        takes one more.
         """
         room = [host for host in self._hosts if host.load < self._settings.per_host]
         if room:
@@ -98,7 +99,7 @@ class Hosts:
         return HostUse(awake_s=whole_s - asleep_s, asleep_s=asleep_s, wakes=self._wakes)
 
     def _slept_s(self, host: _Host, now: float) -> float:
-        """Seconds for which a host hibernates already; 0: it does not."""
+        """Seconds for which a host has been hibernating; 0 if it is awake."""
         if host.load:
             return 0.0
         return max(0.0, now - host.empty_since_s - self._settings.after_s)

@@ -23,11 +23,11 @@ PROGRAM = "elastic-load"
 _PERIOD_S = 1.0
 """Sampling period in s: the kernel counts ticks of 10 ms, so that a share is known to 1 %."""
 _PROCESSOR = 36
-"""Field `processor` of /proc/PID/stat, counted from the one after the name (proc(5))."""
+"""Index of field `processor` in /proc/PID/stat, counted from the field after the name (proc(5))."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Counters of all cores at one time, and the core that the server last ran on."""
+    """CPU time of all cores at one time, and the core that the server last ran on."""
 
     at_s: float
     cores: Ticks
@@ -35,7 +35,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Loads(msgspec.Struct, frozen=True):
-    """Loads in percent, one for each interval between two samples; ends of intervals in seconds."""
+    """Loads in percent, one for each interval between samples; `at_s` are the intervals' ends."""
 
     at_s: tuple[float, ...]
     all_cores: tuple[float, ...]

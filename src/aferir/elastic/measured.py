@@ -1,4 +1,4 @@
-"""Stores results of the first two steps for the third: capacity of a host, and TaR."""
+"""Stores results of the first two steps for the third: a host's capacity, and allocation times."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _save(layout: Layout, video: Video, known: Measured) -> None:
 
 
 def _path(layout: Layout, video: Video) -> Path:
-    """Path of the file for everything that determines a host's capacity."""
+    """Path of the stored results; it contains all properties that determine a host's capacity."""
     quota = layout.cpus * (layout.cpu_quota or 1.0)
     name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}"
     name += f"-{video.bitrate_bps:.0f}-{video.limit_bps}.json"

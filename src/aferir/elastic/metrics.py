@@ -34,7 +34,7 @@ class Elasticity(msgspec.Struct, frozen=True, kw_only=True):
     jitter: float
     """Changes of the supply minus changes of the demand, per second; may be negative."""
     node_seconds: float
-    """Node seconds, which the environment charges for."""
+    """Sum of the seconds for which each Node was ready, which the environment charges for."""
 
 
 def elasticity(trace: Trace, clients_per_node: int) -> Elasticity:

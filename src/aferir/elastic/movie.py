@@ -34,8 +34,9 @@ does not answer."""
 _RELEASES_S = 180.0
 """Seconds after the last viewer within which pending instances must be released."""
 _LATE, _LATE_S = 0.1, 0.05
-"""Delay by a viewer's own host from which on a warning is issued: a share of the patience, and at
-least that many seconds."""
+"""A warning is issued if a viewer's own host delays it by more than this share of its patience, and
+by more than this many seconds.
+"""
 _POINTS = 500
 """Largest number of points of a curve over time."""
 
@@ -149,7 +150,11 @@ def _figures(
 
 
 def _of_clients(show: Show, books: Books, watched: Watched) -> tuple[Sample, ...]:
-    """QtRvS, PcAf, PcBl and AggBand (Dutra 2015, 4.2), and the viewers' experience."""
+    """Figures on clients of Dutra 2015, 4.2, and the viewers' experience.
+
+    These are the requests (QtRvS), the percentages of clients with a violation (PcAf) and of
+    blocked ones (PcBl), and the aggregate bandwidth (AggBand).
+    """
     received = max(1, books.received)
     streaming = sum(1 for count in watched.streaming_by_second if count > 0)
     return (
@@ -209,10 +214,10 @@ def _of_places(seen: Seen) -> tuple[Sample, ...]:
 
 
 def _demand_and_supply(trace: Trace, clients_per_node: int) -> tuple[Series, ...]:
-    """Clients, the clients that the instances have room for, and the instances, over time.
+    """Number of clients, capacity of the instances in clients, and number of instances, over time.
 
-    The first two are one picture, as Dutra 2015 draws the best and the worst run (Figures 5.13 to
-    5.23): where the room is below the clients, some of them wait.
+    The first two are drawn in one picture, as Dutra 2015 draws them for the best and the worst run
+    (Figures 5.13 to 5.23): where capacity is below the clients, some wait.
     """
     room = [clients_per_node * nodes for nodes in trace.nodes]
     wanted = _over_time("clients", "1", trace.times_s, trace.clients)
@@ -243,7 +248,7 @@ def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequenc
 
 
 def _doubts(show: Show, books: Books, seen: Seen) -> tuple[Warning, ...]:
-    """Warnings: components that were too slow, and counts of Front and viewers that differ."""
+    """Warnings if components were too slow, or if the counts of Front and the viewers differ."""
     found, watched = [], seen.watched
     if watched.own_violations:
         said = f"{watched.own_violations} violations are of the viewers' own machine"

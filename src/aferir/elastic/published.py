@@ -1,9 +1,9 @@
-"""Dutra 2015, Table 5.8, simulated from Table 5.5 and allocations that delay one another.
+"""Simulates Dutra 2015, Table 5.8, from the latencies of its Table 5.5.
 
-Table 5.5 was measured one allocation at a time. Under load several are under way: their images
-come from one store over one link, and each of the eight hosts carries out one at a time. How long
-an allocation uses the store was not published. It is fitted for each hypervisor on one of the ten
-cells; the eight others are predictions.
+Table 5.5 was measured one allocation at a time. Under load several are under way and delay one
+another: their images come from one store over one link, and each of the eight hosts carries out one
+allocation at a time. How long an allocation uses the store was not published. It is fitted for each
+hypervisor on one of the ten cells; the eight others are predictions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from aferir.elastic.simulate import Load, Result, gamma, simulate
 
 VIDEO_S = 1800.0
 RUNS = 50
-"""Simulated runs of a cell. Ten were published, but means of ten runs of one cell (OpenNebula, KVM,
-200 clients) from three seeds were 8.9, 12.4 and 14.2, on both sides of the published best, 10."""
+"""Simulated runs of a cell. Ten were published, but ten are too few: three seeds gave means of 8.9,
+12.4 and 14.2 blocked clients for one cell (OpenNebula, KVM, 200 clients), whose published best is
+10.
+"""
 _LATENCIES = "allocation_latency.csv"
 _BLOCKED = "vod_blocking.csv"
 HOSTS = 8
@@ -31,7 +33,8 @@ HOSTS = 8
 FITTED = {"kvm": ("openstack", 120.0, 200), "xen": ("openstack", 120.0, 400)}
 """Manager, patience in seconds and clients of the cell that each hypervisor is fitted on."""
 _STEPS = 10
-"""Bisections of a fit: a thousandth of the latency, below a tenth of a second."""
+"""Bisections of a fit: the seconds at the store are known to a thousandth of the latency (< 0.1 s).
+"""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +65,9 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
     blocked_percent: float
     """Mean percentage of blocked clients with contention between allocations."""
     fitted: bool
-    """Whether the seconds at the image store were fitted on this cell."""
+    """Whether `store_s`, the time an allocation uses the image store, was fitted on this cell
+    (else: predicted).
+    """
 
     @property
     def inside(self) -> bool | None:
@@ -71,7 +76,7 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def inside_alone(self) -> bool | None:
-        """Whether the mean without such delays is in the published range; None if unpublished."""
+        """Whether the mean without contention is in the published range; None if unpublished."""
         return self._within(self.alone)
 
     def _within(self, blocked: tuple[int, ...]) -> bool | None:
@@ -171,7 +176,7 @@ def _run(cell: Cell, shared: Contention, seed: int, run: int) -> Result:
 
 
 def _fitted(cell: Cell, seed: int) -> float:
-    """Seconds at the image store that block the published share of clients, by bisection."""
+    """Seconds at the image store with which the published share is blocked, by bisection."""
     low, high = 0.0, cell.latency_mean_s
     for _ in range(_STEPS):
         middle = (low + high) / 2

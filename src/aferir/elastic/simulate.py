@@ -16,7 +16,7 @@ from aferir.elastic.hibernation import Hibernation, Hosts, HostUse
 from aferir.elastic.metrics import Trace
 
 Draw = Callable[[], float]
-"""Function that draws a latency in s: of an allocation with no others; infinity: it fails."""
+"""Function that draws the latency in s of an allocation without others; infinity: it fails."""
 _NOTHING_SHARED = Contention()
 
 
@@ -93,9 +93,9 @@ def simulate(
 ) -> Result:
     """Run until the last client has left and the last allocation has ended.
 
-    `trace`: arrival times in seconds, which replace those drawn from the load. `shared`: what
-    allocations delay one another by; `hibernation`: when hosts sleep. Nodes that are kept ready are
-    so before the first client arrives.
+    `trace`: arrival times in seconds, which replace those drawn from the load. `shared`: resources
+    for which allocations wait; `hibernation`: when hosts sleep. Nodes that the policy holds ready
+    are ready before the first client arrives.
     """
     if trace is None:
         trace = arrivals(

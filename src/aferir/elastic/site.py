@@ -1,4 +1,4 @@
-"""A cloud as a `Site` for Front: its blocking calls run in threads, by number of the Node."""
+"""Adapts a cloud to Front's Protocol `Site`: blocking calls run in threads, Nodes have numbers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 VARIED = ("hibernate-after", "wake", "per-host")
 COUNTS = ("per-host",)
 SHOWN = {"wakes": "hosts woken", "asleep_share": "hosts asleep", "hosts_kwh": "hosts' kWh"}
-"""Figures of a row, and their names in the table."""
+"""Figures that `row` returns, with their names in the table."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,10 @@ def read(given: Mapping[str, Any]) -> Hibernation | None:
 
 
 def row(used: Sequence[HostUse | None], watts: tuple[float, float] | None) -> dict[str, float]:
-    """Means over runs; {} without hosts that hibernate. `watts`: awake and asleep."""
+    """Hosts woken, share of time asleep and energy, as means over runs; {} without hibernation.
+
+    `watts`: power in W of a host that is awake, and of one asleep.
+    """
     from statistics import mean
 
     uses = [use for use in used if use is not None]

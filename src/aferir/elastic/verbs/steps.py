@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Step: TypeAlias = AllocationParameters | CapacityParameters | LoadParameters | MovieParameters
 _HOSTS, _PER_HOST = 2, 4
 REPETITION = "AFERIR_REPETITION"
-"""Environment variable with the repetition's number, from which arrivals are drawn."""
+"""Environment variable with the number of the repetition, which is part of the seed of arrivals."""
 
 
 def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
