@@ -50,8 +50,8 @@ done 2> /dev/null
 true
 """
 """Script that asks the process FIRST to end, with 2 s to do so, and then kills every process whose
-environment has the line AIM, until none is left. That grep fails says nothing: it does so wherever
-any process ends while it reads.
+environment has the line AIM, until none is left. It ignores grep's exit code, since grep fails
+whenever any process ends while it reads.
 """
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done

@@ -134,7 +134,7 @@ def _no_members(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """Places where the host accounts for the resources that an instance and its members use."""
+    """Files and processes in which the host accounts for what an instance and its members use."""
 
     cgroups: dict[str, Path] = {}
     """Folder by controller: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
@@ -149,11 +149,12 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     tenants.
     """
     entering: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = _no_members
-    """Command of the host that runs a given command inside, by member with its own kernel and so
-    its own load.
+    """Returns commands of the host that run a given command inside: one, by name, for each member
+    with its own kernel, whose load can only be read there.
     """
     elsewhere: Callable[[Asked], Measured] | None = None
-    """Runs a program in an instance on another host, between two snapshots taken there; None: here.
+    """Runs a program in an instance on another host, between two snapshots taken there; None: the
+    instance is on this host.
     """
 
 
@@ -232,7 +233,7 @@ class Context(msgspec.Struct, frozen=True):
     """Parameters from which a kind makes its environment."""
 
     progress: Progress = silent
-    """Receives messages about slow steps."""
+    """Is called with messages about slow steps."""
     clean: Callable[[Sequence[Entry]], Sequence[str]] = _clean
     """Removes what the journal records of dead owners; returns messages about what it could not
     remove.

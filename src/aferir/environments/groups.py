@@ -60,9 +60,9 @@ def accounting(
 ) -> Accounting:
     """Groups that have members, and the host pids of the instance's first program.
 
-    With `own_kernel` all processes that run the kernel. The accounts of `blkio` exclude child
-    groups (blkio-controller.rst), so for `blkio` it is the child group that an engine made: the one
-    that the pattern `made_below` matches, which is empty if none is made.
+    With `own_kernel`, the pids are all those that run the instance's kernel. An engine makes a
+    child group, whose name matches `made_below` (empty: none is made). That one is returned for
+    `blkio`, whose accounts exclude child groups (blkio-controller.rst).
     """
     made = {name: _made(path, made_below) for name, path in folders.items()}
     members = {name: cgroup.members(path) for name, path in made.items()}

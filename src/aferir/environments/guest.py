@@ -1,4 +1,4 @@
-"""Common part of guests with qemu-guest-agent, whatever program runs the machine."""
+"""Common part of guests with qemu-guest-agent, under QEMU or User-Mode Linux."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GuestWithAgent(ABC):
         phases: Phases,
         called: str = "the guest",
     ) -> None:
-        """`child` runs the machine, `connection` leads to its agent; errors name it as `called`."""
+        """`child` runs the guest, `connection` leads to its agent; `called` names it in errors."""
         self.phases = phases
         self._entry: Entry | None = entry
         self._child = child

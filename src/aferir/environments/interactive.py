@@ -19,8 +19,8 @@ from aferir.errors import AferirError
 from aferir.model.plan import EnvironmentSpec
 
 Shape = Literal["sequential", "staggered", "burst"]
-"""`sequential`: one after another; `staggered`: at a fixed interval, whether or not earlier ones
-are done; `burst`: all at once.
+"""When requests are made: `sequential`: one after another; `staggered`: at a fixed interval,
+whether or not earlier ones are done; `burst`: all at once.
 """
 COMMAND = ("/bin/echo", "here")
 PARTS = ("copied_s", "booted_s", "ready_s", "answered_s")
@@ -100,8 +100,8 @@ def together(
 ) -> Outcome:
     """Requests at intervals of `apart_s`, whether or not earlier ones are done; 0: a burst.
 
-    No instance is released before the last request has been answered or has failed, so that each is
-    added to all earlier ones.
+    No instance is released before the last request has been answered or has failed, so that all
+    earlier instances exist while a later one is made.
     """
     found: list[Ledger | str] = [""] * requests
     done = threading.Barrier(requests)

@@ -31,9 +31,9 @@ def said_by(entry: Entry) -> Path:
 def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "") -> None:
     """Make the folder of an instance, with a private layer above `tree` if there is one.
 
-    With `host_folders` /proc, /dev and /sys of the host are mounted in it; at `volume` it has an
-    ordinary folder instead of the overlay, unless the tool makes one. Errors: MissingError if
-    they cannot be mounted.
+    With `host_folders`, /proc, /dev and /sys of the host are mounted in it. At the path `volume`,
+    if there is one, it has an ordinary folder instead of the overlay. Errors: MissingError if
+    something cannot be mounted.
     """
     folder = folder_of(place.entry)
     umask.everybody_reads()

@@ -138,7 +138,7 @@ def wrong_network(spec: EnvironmentSpec, network: str) -> tuple[Wrong, ...]:
 
 @contextlib.contextmanager
 def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
-    """Disk of the specification for an instance made in the block; released if that fails."""
+    """Make the disk of an instance that the block makes; removed if the block fails."""
     if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
         yield None
         return
@@ -157,7 +157,7 @@ def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
 def files(
     environment: Mapping[str, str], disk: limited_disk.Disk | None
 ) -> Iterator[dict[str, str]]:
-    """Variables of a run; a scratch folder is placed on the disk at `DISK`, if there is one."""
+    """Environment variables of a run; its scratch folder, if any, is on the instance's own disk."""
     if disk is None or SCRATCH not in environment:
         yield dict(environment)
         return

@@ -78,12 +78,12 @@ def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
 
 
 def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool) -> cgroup.Limits:
-    """Limits of a native environment that the host itself does not impose.
+    """Limits of a native environment that take a control group.
 
-    Its memory is what a workload may count on; with permission for control groups it is enforced,
-    else not. A quota changes the figures, so it is never dropped. Containers are in a group that
-    competes for CPUs as a whole, so native programs get a group too. Errors: MissingError for a
-    quota that cannot be set.
+    Without permission for control groups, memory is not limited, but a quota is never ignored,
+    since it changes the figures. With permission, a group is made even without limits: containers
+    compete for CPUs as a group, so native programs should too. Errors: MissingError for a quota
+    that cannot be set.
     """
     cpus = affinity.cpu_limit(spec)
     if cpus is not None and not may_limit:

@@ -23,12 +23,12 @@ for name in $3; do mount --rbind "/$name" "$2/$name" || exit; done
 shift 3
 exec "$@"
 """
-"""Script of options of the overlay, root, folders of the host to bind there, and a command."""
+"""Script; arguments: options of the overlay, its root, host folders to bind there, a command."""
 _HOST_FOLDERS = "dev proc sys"
 
 
 def refuse(spec: EnvironmentSpec) -> None:
-    """Raise MissingError for keys whose effect takes root: none of them is silently dropped."""
+    """Raise MissingError for keys that take effect only as root: none is silently ignored."""
     wanted = {
         "cpu_quota": spec.cpu_quota is not None,
         "merge_pages": spec.merge_pages,

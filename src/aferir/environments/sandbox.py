@@ -140,7 +140,7 @@ class Sandbox:
         return instance
 
     def _tree(self, spec: EnvironmentSpec, *, is_root: bool) -> Path:
-        """Userland below the layer; an ordinary user's own."""
+        """Userland below the instance's layer; for an ordinary user, one that the user owns."""
         if is_root:
             return userland.ensure(self._progress, spec.packages).tree
         return own_tree.ensure(self._progress, spec.packages)

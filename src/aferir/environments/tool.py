@@ -30,7 +30,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     program: Path
     """`aferir-inside` on the host; a layered instance has a copy at `INSIDE`."""
     tree: Path | None = None
-    """Userland of an ordinary user's instance, whose layer its command mounts; None for root."""
+    """Userland on which the command of an ordinary user mounts the layer itself; None for root."""
     disk: Path | None = None
     """Folder of its own disk; a layered instance has it mounted at `limited.DISK`."""
 
@@ -59,12 +59,12 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     own_kernel: Callable[[EnvironmentSpec], bool] = lambda _: False
     """True if its programs do not use the host's kernel."""
     engine: bool = False
-    """True if it records its instances, so that killing it could corrupt the records. Then it is no
-    member of their groups but receives their name, and it outlives us until it has undone its work:
-    an instance ends once the input of its first program is closed.
+    """True if the tool keeps records of its instances, which killing it could corrupt. Then it is
+    not a member of their control groups, but is told their name. It may outlive us until it has
+    cleaned up: an instance ends once the input of its first program is closed.
     """
     group: str = ""
-    """Pattern of the name of the child group that an engine makes."""
+    """Pattern of the name of the control group that an engine makes below ours; empty: none."""
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
     """Details of the journal entry that `forget` needs."""
     rootless: bool = False

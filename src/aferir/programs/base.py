@@ -82,18 +82,18 @@ class Command(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     environment: dict[str, str] = {}
     launched: Path | None = None
-    """The program that an MPI's launcher starts, if `program` is one; it is among the arguments."""
+    """The program that `program` starts if that is an MPI's launcher; it is also in `arguments`."""
     files: tuple[Path, ...] = ()
-    """Other files on the host's disk that it reads, put beside it; arguments that name one are
-    changed to its new path."""
+    """Other files on the host's disk that the program reads. They are put beside it, and arguments
+    that name one are changed to its path there."""
     there: Command | None = None
-    """The command in an environment on several hosts, or of aferir itself on another host; None: as
-    it is here. It finds the hosts by `model.variables`."""
+    """Command to run instead if the environment is on several hosts, or on another host while
+    `program` is this aferir; None: there is none. `model.variables` tell it the hosts."""
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
     patience_s: float | None = None
-    """Longest `duration_s` that its user waits for; a longer one is `blocked_percent`. None: no
-    limit."""
+    """Longest `duration_s` for which a user waits; `blocked_percent` is the share of longer runs.
+    None: no limit."""
 
 
 @runtime_checkable
@@ -112,17 +112,17 @@ class Program(Protocol[_Values]):
     kinds: tuple[EnvironmentKind, ...] = ()
     """Kinds of environment in which the program can run; empty: all that can run any program."""
     of_packages: bool = False
-    """Whether the program runs only on the host, or where an image contains its Debian packages."""
+    """Whether the program comes from Debian packages, which an instance's image must contain."""
     short_io: tuple[Mapping[str, Parameter], ...] = ()
-    """Parameters of its short forms for studies of cost per I/O, which take seconds to a few
-    minutes on two cores with 24 GB of memory and 20 GB of disk. Such a program reports `VOLUME`,
-    and leaves no file behind when it ends."""
+    """Short forms of the program for studies of cost per I/O, each as its parameters. They take
+    seconds to a few minutes on two cores with 24 GB of memory and 20 GB of disk. A program that
+    has any reports `VOLUME`, and leaves no file behind when it ends."""
 
     fills: bool = False
     """Whether `{name}` in its texts is replaced by the level of the factor `name`."""
 
     def validate(self, parameters: _Values) -> Sequence[Wrong]:
-        """Conflicts between parameters that are valid by themselves."""
+        """Report conflicts between parameters that are valid by themselves."""
         return ()
 
     def kinds_of(self, parameters: _Values) -> tuple[EnvironmentKind, ...]:
@@ -188,8 +188,8 @@ ASIDE = "aside_s"
 """Name of the sample with seconds outside the measured part: preparing files, checking results."""
 
 VOLUME = "io_volume_bytes"
-"""Name of the sample: bytes of its data that a program of I/O read and wrote, by its own count. An
-operation is 512 bytes."""
+"""Name of the sample: bytes of its data that a program of I/O read and wrote, by its own count.
+Costs per I/O count one operation for each 512 of them."""
 
 TIMED = "timed"
 """Prefix of `timed_user_s` and `timed_system_s`: CPU seconds within `duration_s`, without those for

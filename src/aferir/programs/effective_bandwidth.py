@@ -35,7 +35,7 @@ _PROCESS = 64 * 2**20
 
 
 class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of all patterns, methods and sizes."""
+    """Parameters of the benchmark, for all its patterns, methods and message sizes."""
 
     processes: Annotated[int, whole("ranks of MPI", 2, MOST_PROCESSES)] = 2
     mpi: WhichMpi | None = None
@@ -52,13 +52,13 @@ class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
-    """Rings and random rings of all ranks."""
+    """The benchmark: all ranks send messages around rings, in order and at random."""
 
     name = PROGRAM
     parameters = EffectiveBandwidthParameters
 
     def memory_bytes(self, parameters: EffectiveBandwidthParameters) -> int:
-        """Memory in bytes of all processes: their MPI, and six messages each way."""
+        """Memory in bytes of all processes: their MPI, and six largest messages each way."""
         largest = min(parameters.memory_bytes // _MEMORY_OVER_LARGEST, _LARGEST_MESSAGE)
         return parameters.processes * (_PROCESS + 12 * largest)
 
@@ -78,7 +78,7 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
         return launch(NATIVE, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
-        """Bandwidths; those of b_eff are of all processes together. Errors: as `Workload.parse`."""
+        """Bandwidths; those of b_eff are of all processes together. Errors: as `Program.parse`."""
         figures = read_figures(stdout, NATIVE)
         sizes = _positives(figures, "message_bytes")
         return (

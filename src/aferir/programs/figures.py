@@ -21,7 +21,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_figures(stdout: str, program: str) -> tuple[Sample | Series | Warning, ...]:
-    """The figures that the program printed. Errors: as for `Workload.parse`."""
+    """The figures that the program printed. Errors: as for `Program.parse`."""
     try:
         figures = msgspec.convert(read_figures(stdout, program), Figures)
     except (msgspec.ValidationError, ValueError) as error:

@@ -1,6 +1,6 @@
 """Flow through a porous medium, by lattice Boltzmann: docs/reference/lattice-boltzmann.md.
 
-By threads alone, a static program that runs everywhere; with `processes`, by MPI.
+With threads alone it is a static program that runs everywhere; with `processes` it needs an MPI.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})x([0-9]{1,5})")
 _MOST_EDGE = 2**14
 _PROCESS = 64 * 2**20
 _CELL = 19 * 8 + 24
-"""Bytes per cell: populations, their index in runs of a row or so, and the box during setup."""
+"""Bytes per cell: 19 populations of 8 bytes, and 24 for indices and for the setup."""
 _PASSED_ON = (
     *("geometry", "fraction", "diameter", "number", "edge", "voxels", "ends", "viscosity"),
     *("steps", "threads", "isa", "block_steps", "roofline"),
@@ -137,13 +137,13 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: LatticeBoltzmannParameters) -> int:
-        """Bytes of the cells, all taken as fluid, and of the processes; a file's are unknown."""
+        """Bytes of the processes and of all cells of `size`; that of a file is unknown."""
         box = _grown(parameters)
         cells = box.length * box.height * box.width
         return (parameters.processes or 1) * _PROCESS + cells * _CELL
 
     def check(self) -> list[Finding]:
-        """Whether the program is installed, and those for an MPI."""
+        """Whether the program for threads is installed, and those for an MPI."""
         # Threads need no MPI: if one is missing, only `processes` is not available.
         by_messages = [
             finding
@@ -166,7 +166,7 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` of all steps, speeds, and properties of the flow if it is steady.
 
-        Errors: as for `Workload.parse`.
+        Errors: as for `Program.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         samples = [

@@ -50,13 +50,13 @@ class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(Program[MemoryParameters]):
-    """Three arrays larger than the caches."""
+    """Bandwidth of four operations on three arrays that are larger than the caches."""
 
     name = PROGRAM
     parameters = MemoryParameters
 
     def memory_bytes(self, parameters: MemoryParameters) -> int:
-        """Bytes of the three arrays and the program itself, from the caches of this host."""
+        """Bytes of the program and its arrays, by default several times this host's caches."""
         least = _CACHE_FACTOR * (facts.last_level_caches_bytes() or _USUAL_CACHES)
         return _BASE + _ARRAYS * (parameters.array_bytes or least)
 
@@ -71,7 +71,7 @@ class Memory(Program[MemoryParameters]):
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s`, one bandwidth per operation, and the size of an array, of a verified run.
 
-        Errors: as for `Workload.parse`.
+        Errors: as for `Program.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         return (

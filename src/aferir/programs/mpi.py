@@ -25,16 +25,17 @@ from aferir.programs.kernels import kernel_path
 
 Mpi = Literal["openmpi", "mpich"]
 Rule = Literal["short", "published"]
-"""Stop rule of hosts' exchanges: 4 round trips and at most 18 messages, or as in Dutra 2015."""
+"""When two hosts stop comparing clocks: once the standard deviation of the shortest round trips is
+below 500 ns. `short`: of the 4 shortest, within 18 exchanges; `published`: as in Dutra 2015."""
 MPIS: tuple[Mpi, ...] = get_args(Mpi)
 PACKAGES: Mapping[Mpi, str] = {
     "openmpi": "libopenmpi-dev openmpi-bin",
     "mpich": "libmpich-dev mpich",
 }
 IN_IMAGES: Mapping[Mpi, str] = {"openmpi": "openmpi-bin", "mpich": "mpich"}
-"""Debian package by which programs of an MPI run in an image."""
+"""Debian package that an image needs to run programs of each MPI."""
 DEFAULT: Mpi = "openmpi"
-"""MPI of instances on several hosts where a program names none."""
+"""MPI of instances on several hosts if the program names none."""
 MOST_PROCESSES = 1024
 _LIBRARY = "libaferir-mpi-{mpi}.so"
 
@@ -61,10 +62,10 @@ def launch(
 
     Without `mpi`, the MPI of the launcher called `mpirun` is used. With `preload`, MPI_Wtime is one
     time for all ranks, as under `aferir mpirun`; with `report` as well, each rank reports on
-    standard error how its clock was set; `rule` says when hosts stop to exchange messages. Ranks
-    are not bound to CPUs: with either MPI, they may use all that the environment allows, even if
-    they outnumber the CPUs. Each rank runs the command `wrapper` with the program and its arguments
-    after it.
+    standard error how its clock was set; `rule` says when hosts stop comparing clocks. Ranks are
+    not bound to CPUs: with either MPI, they may use all that the environment allows, even if they
+    outnumber the CPUs. If there is a `wrapper`, each rank runs that command, followed by the
+    program and its arguments.
 
     Errors: MissingError if the launcher, the program or the library is missing.
     """
@@ -105,10 +106,10 @@ def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
 def preloaded(
     library: Path, *, report: bool, rule: Rule = "short", rate_s: float = 0.0
 ) -> dict[str, str]:
-    """Environment of ranks whose MPI_Wtime shall be one time: see docs/reference/mpi.md.
+    """Environment variables by which all ranks read one MPI_Wtime: see docs/reference/mpi.md.
 
-    Ranks on several hosts look at each other's clocks again after `rate_s` seconds within MPI_Init,
-    which gives the rate; 0: they set the offset only.
+    Hosts compare clocks within MPI_Init, and once more after `rate_s` seconds, from which the
+    difference of the clocks' rates is known; 0: only their offset is corrected.
     """
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
     variables = {"LD_PRELOAD": preload, "AFERIR_MPI_JOB": secrets.token_hex(8)}

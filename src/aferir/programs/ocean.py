@@ -1,8 +1,8 @@
-"""A proxy of an ocean model beside what keeps clocks: docs/guides/ocean-proxy.md.
+"""Cost of keeping clocks for a proxy of an ocean model: docs/guides/ocean-proxy.md.
 
-One job runs four arms in turns, the same steps in each: `rgap` stamps its steps with MPI_Wtime,
-set once at the start; `control` is the same again; `ntp-like` stamps them with a clock that a
-daemon keeps setting; `noise` runs beside a daemon that works at intervals.
+One job computes the same steps in four variants (arms), in turns: `rgap` stamps its steps with
+MPI_Wtime, set once at the start; `control` repeats `rgap`; `ntp-like` stamps them with a clock that
+a daemon keeps setting; `noise` runs beside a daemon that works at intervals.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HELPER = "ocean-helper"
 REFERENCE = "rgap"
 OTHERS = ("control", "ntp-like", "noise")
 SHAPE = (12288, 8192)
-"""Cells of the published grid (Dutra 2015, Table 7.3)."""
+"""Cells of the published grid in both directions (Dutra 2015, Table 7.3)."""
 _ARRAYS = 15
 _RANK_BYTES = 64 * 2**20
 _ON = ("solver", "steps", "rounds", "nodes", "ntp_period_us", "noise_period_us", "noise_work_us")
@@ -109,9 +109,9 @@ class Ocean(Program[OceanParameters]):
         )
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """The figures; `duration_s` is the median of the runs whose clock was set once.
+        """Figures of all arms; `duration_s` is the median over the rounds of `rgap`.
 
-        Errors: as for `Workload.parse`; MissingError if MPI_Wtime was not one time.
+        Errors: as for `Program.parse`; MissingError if ranks did not read one MPI_Wtime.
         """
         figures = read_figures(stdout, PROGRAM)
         if figures.get("global_time") is not True:
@@ -124,7 +124,7 @@ class Ocean(Program[OceanParameters]):
 
 
 def differences_s(arm: Arm, reference: Arm) -> list[float]:
-    """Duration of each round of an arm minus that of the reference's same round, in seconds."""
+    """Duration of each round of an arm minus the reference's in the same round, in seconds."""
     return [a - b for a, b in zip(arm.duration_s, reference.duration_s, strict=True)]
 
 
@@ -184,7 +184,7 @@ def _series(arms: Mapping[str, Arm]) -> list[Series]:
 
 
 def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Series]:
-    """Difference of each arm to the reference, round by round, and its share in global sums."""
+    """Each arm's difference from the reference and share of time in global sums, by round."""
     processes = _number(figures, "processes")
 
     def along(metric: str, unit: str, name: str, values: Sequence[float]) -> Series:
@@ -205,10 +205,7 @@ def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> 
 
 
 def _ratio(arm: Arm, reference: Arm) -> float:
-    """Ratio of the standard deviations of both arms' step times.
-
-    It is 1 if that of the reference is zero.
-    """
+    """Standard deviation of an arm's step times over the reference's; 1 if the latter's is 0."""
     below = stdev(reference.steps_s)
     return stdev(arm.steps_s) / below if below > 0 else 1.0
 

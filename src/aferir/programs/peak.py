@@ -45,7 +45,7 @@ class Peak(Program[PeakParameters]):
         return Command(kernel_path(PROGRAM), options(parameters, always=("threads",)))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `peak_flops` of a verified run. Errors: as for `Workload.parse`."""
+        """`duration_s` and `peak_flops` of a verified run. Errors: as for `Program.parse`."""
         figures = read_figures(stdout, PROGRAM)
         return (
             Sample("duration_s", positive(figures, "duration_s"), "s"),

@@ -12,8 +12,8 @@ from aferir.linux import process, undo
 from aferir.linux.process import Completed
 
 _NOT_SEALED = "Device or resource busy - Failed to rexec as memfd\n"
-"""What lxc-attach(1) says first if it could not seal the copy of itself that it runs
-(CVE-2019-5736), since the kernel was moving a page of that copy. It has not entered the container.
+"""Start of lxc-attach(1)'s message if it could not seal the copy of itself that it runs
+(CVE-2019-5736), because the kernel was moving a page of it. It has then not entered the container.
 """
 _TRIES = 10
 """Largest number of attempts; the failure was seen twice in a day of tests, never twice in a row.

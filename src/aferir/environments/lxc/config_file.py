@@ -64,7 +64,7 @@ def config(
 def _limits(
     spec: EnvironmentSpec, cpus: Sequence[int], have: cgroup.Layout
 ) -> list[tuple[str, str]]:
-    """Lines of limits, for version 1 or 2 of control groups as each controller is mounted here."""
+    """Keys and values of limits; keys depend on the version that has the controller here."""
     limits = cgroup.Limits(
         cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, nice=os.nice(0)
     )

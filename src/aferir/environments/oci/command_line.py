@@ -39,10 +39,10 @@ def run(
 ) -> list[str]:
     """Command that runs a container in the foreground, with our standard input and output.
 
-    `limits` are this process's limits of open files and processes. `root` is the layered root, used
-    without an `image`; `files` is an empty folder of the host for a volume, and `mark` a variable
-    that identifies its processes. With `rootless` the engine is an ordinary user's, who may make no
-    control groups, and layers `tree` itself.
+    `limits` are this process's limits of open files and processes. `root` is a layered root, used
+    if `spec` has no image; `files` is an empty folder of the host for a volume, and `mark` a
+    variable that identifies the container's processes. With `rootless`, for an ordinary user, no
+    control groups are made, and Podman mounts the layer above `tree` itself.
     """
     return [
         *engine(spec, rootless=rootless),
@@ -59,7 +59,7 @@ def run(
 
 
 def host_name(spec: OciSpec) -> str:
-    """Name of the host that a container is."""
+    """Host name inside a container."""
     return "aferir" if spec.overlay is None else spec.overlay.name
 
 
@@ -90,7 +90,7 @@ def _on_host(spec: OciSpec) -> bool:
 
 
 def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
-    """Options that remove or add isolation; an ordinary user's have a user namespace anyway."""
+    """Options that remove or add isolation; with `rootless` there is always a user namespace."""
     made = [f"--network={spec.network}"]
     if spec.seccomp != "default":
         made.append(f"--security-opt=seccomp={spec.seccomp}")
@@ -108,7 +108,7 @@ def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
 
 
 def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
-    """Options for its root and other folders; `disk` if the engine must bind it."""
+    """Options for the folders of a container; `disk`: folder of its own disk, None: no option."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")

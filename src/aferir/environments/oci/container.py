@@ -25,19 +25,19 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """A program that makes containers."""
 
     check: Callable[[], Finding]
-    """Finding about its presence."""
+    """Finding about whether the engine is installed."""
     ready: Callable[[OciSpec], None]
     """Ensures that it, the runtime and the image are present. Errors: MissingError."""
     command: Callable[[OciSpec, Place, Path], list[str]]
     """Command that starts a container in the foreground; the folder holds the container's files."""
     remove: Callable[[str], None]
-    """Removes its record of a container. Errors: AferirError or OSError if it is left."""
+    """Removes the engine's record of a container. Errors: AferirError or OSError if it stays."""
     takes_a_folder: bool = False
     """True if it can start from a folder of files, not only from images."""
 
 
 def of(spec: EnvironmentSpec) -> OciSpec:
-    """Specification of a container; other specifications get its defaults."""
+    """The specification as one of a container; keys that it lacks get their defaults."""
     if isinstance(spec, OciSpec):
         return spec
     known = {name: getattr(spec, name) for name in EnvironmentSpec.__struct_fields__}

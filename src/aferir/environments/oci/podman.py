@@ -19,7 +19,7 @@ _NO_IDS = "an ordinary user's containers need subordinate user and group IDs (su
 
 
 def check() -> Finding:
-    """Finding about its presence."""
+    """Finding about whether Podman is installed and usable."""
     if absent := packages.missing(_needed()):
         said = f"not installed: {', '.join(absent)}"
         return Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
@@ -52,7 +52,7 @@ def ready(spec: OciSpec) -> None:
 
 
 def _needed(network: str = "none") -> tuple[str, ...]:
-    """Programs that containers need; those of an ordinary user get IDs and a network by others."""
+    """Programs that containers need; an ordinary user needs more, for user IDs and a network."""
     if privileges.is_root():
         return _PROGRAMS
     own_network = network not in ("none", "host")
@@ -60,7 +60,7 @@ def _needed(network: str = "none") -> tuple[str, ...]:
 
 
 def _lacks_ids() -> bool:
-    """True for an ordinary user without further IDs: runtimes refuse what takes several."""
+    """True for an ordinary user who may use no further user IDs, without which runtimes refuse."""
     return not privileges.is_root() and not privileges.has_subordinate_ids()
 
 
@@ -98,7 +98,7 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Remove its record of a container, if there is one. Errors: AferirError."""
+    """Remove Podman's record of a container, if there is one. Errors: AferirError."""
     process.run(command_line.remove(name), timeout_s=_ASK_S)
 
 

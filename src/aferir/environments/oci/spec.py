@@ -66,7 +66,7 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     ] = 0
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report what keeps instances on several hosts from one network of their own."""
+        """Report keys by which instances on several hosts cannot have a network of their own."""
         wrong = (*super().conflicts(), *wrong_network(self, self.network))
         if self.is_spread and self.user_kernel():
             said = "gVisor does not see an interface that is made after its start"
@@ -74,6 +74,6 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
         return wrong
 
     def user_kernel(self) -> str:
-        """Name of the kernel in user space that runs programs, for gVisor; else empty."""
+        """Description of the kernel in user space if the runtime has one (gVisor); else empty."""
         gvisor = PurePosixPath(self.runtime).name.startswith("runsc")
         return "a kernel in user space (gVisor)" if gvisor else ""

@@ -30,7 +30,7 @@ class Start(msgspec.Struct, frozen=True):
 def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool = False) -> Start:
     """Kernel and initramfs with the drivers that the hardware needs.
 
-    `foreign` if the root is that of another distribution, on a partition of the disk. Errors:
+    `foreign`: the disk has a root that is not ours, such as a distribution's image. Errors:
     UsageError for a kernel that is no file, MissingError.
     """
     own = base.initramfs.read_bytes()
@@ -68,8 +68,8 @@ def _form_of(image: Path) -> command_line.DiskForm:
 def make_disk(folder: Path, base: Path, size_bytes: int, image: str = "") -> None:
     """Make the guest's disk in `folder`: an overlay on `base`, or on a larger copy of it.
 
-    `image` is one of the user's, raw or qcow2, that replaces `base`. Errors: UsageError for a
-    smaller disk, or an image that cannot be read; MissingError without the means to enlarge it.
+    `image` is the user's, raw or qcow2, and replaces `base`. Errors: UsageError for a smaller disk,
+    or an image that cannot be read; MissingError without the means to enlarge it.
     """
     form: command_line.DiskForm = "raw"
     if image:

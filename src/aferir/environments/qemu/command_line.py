@@ -65,10 +65,10 @@ def command(
 ) -> list[str]:
     """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
-    Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's hardware
-    address on it; the device there is that of `hardware`, or virtio. `wires` make interfaces that
-    QEMU's monitor calls wire0, wire1, ... `tools` is a disk with our userland, beside one with
-    another.
+    Memory is rounded up to whole MiB. `tap` names an interface of the host, and the hardware
+    address of the guest's device on it, which is that of `hardware`, or virtio. `wires` make
+    interfaces that QEMU's monitor calls wire0, wire1, ... `tools` is a second disk, with our
+    userland, for a guest whose main disk has another one.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
@@ -118,7 +118,7 @@ def _tools(disk: Path, hardware: Hardware) -> list[str]:
 
 
 def overlay_command(base: Path, overlay: Path, form: DiskForm = "raw") -> list[str]:
-    """Command that makes a copy-on-write disk above `base`, which has that form."""
+    """Command that makes a copy-on-write disk above `base`, whose form is `form`."""
     names = ["-F", form, "-b", str(base), str(overlay)]
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 

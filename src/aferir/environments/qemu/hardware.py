@@ -24,9 +24,9 @@ class Board(msgspec.Struct, frozen=True):
     disks: frozenset[DiskDevice]
     networks: frozenset[NetworkDevice]
     bus: Literal["pci", "device"] = "pci"
-    """End of the names of virtio devices: on PCI, or memory-mapped (virtio-mmio)."""
+    """Last part of the names of virtio devices: `device` if memory-mapped (virtio-mmio)."""
     emulated: bool = True
-    """Whether Linux boots on it without KVM, however busy the host is."""
+    """Whether Linux always boots on it without KVM, even if the host is busy."""
 
 
 _NETWORKS: frozenset[NetworkDevice] = frozenset(("none", "virtio", "e1000", "rtl8139"))
@@ -63,11 +63,11 @@ DISK_NAMES: Mapping[DiskDevice, str] = {
     "nvme": "nvme0n1",
     **dict.fromkeys(("scsi", "sata", "ide"), "sda"),
 }
-"""Name of the disk in the guest's kernel."""
+"""Name that the guest's kernel gives to the main disk, by kind of device."""
 
 
 def tools_name(disk: DiskDevice) -> str:
-    """Name, in the guest's kernel, of a virtio disk beside its disk of that kind."""
+    """Guest device name of the virtio disk with our tools, if the main disk is of kind `disk`."""
     return "vdb" if DISK_NAMES[disk] == "vda" else "vda"
 
 
@@ -80,12 +80,13 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
     disk_device: DiskDevice = "virtio"
     network_device: NetworkDevice = "none"
     kernel: str = ""
-    """Path of a kernel, `whole` for the distribution's, or empty: the one with the needed drivers.
+    """Path of a kernel, or `whole` for the distribution's; empty: the image's if that has all
+    drivers, else the distribution's.
     """
 
     @property
     def board(self) -> Board:
-        """Board with that name."""
+        """The board whose name is `machine`."""
         return BOARDS[self.machine]
 
     def wants_whole_kernel(self) -> bool:
@@ -103,9 +104,9 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(device.format(bus=self.board.bus) for device in devices)
 
     def network(self, netdev: str) -> str:
-        """Value of `-device` that connects its interface, or else one of virtio, to that network.
+        """Value of `-device` that connects the guest's interface to the network `netdev`.
 
-        The network is named as `-netdev` names it.
+        `netdev` is the `id` of a `-netdev` option. The interface is virtio if none is chosen.
         """
         device = self.network_device
         name = self.virtio("net", "") if device in ("none", "virtio") else device

@@ -37,9 +37,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict(image: Image) -> Verdict:
-    """Result of booting a guest with KVM, once for each boot of the host, QEMU and image.
+    """Result of booting a guest with KVM, tried once per boot of the host, QEMU and image.
 
-    It is kept beside the images: it says the same in every state folder.
+    It is stored in the cache with the images, since it does not depend on the state folder.
     """
     path = journal.cache_folder() / "kvm" / f"{image.metadata.hash}.json"
     boot_id = journal.boot_id()

@@ -27,11 +27,11 @@ hostname "$0"
 ip link set {overlay.INTERFACE} mtu "$1" up
 ip address add "$2" dev {overlay.INTERFACE}
 """
-"""Script run in a guest on several hosts: its name, and its interface's MTU and address."""
+"""Script that sets a guest's host name, and MTU and address of its interface to other hosts."""
 
 
 class GuestNetwork(msgspec.Struct, frozen=True):
-    """Interface of this machine that is connected to a guest's only interface."""
+    """Interface of this machine to which a guest's only interface is connected."""
 
     namespace: str
     """Name of the namespace below /run/netns."""
@@ -44,15 +44,15 @@ class Link(msgspec.Struct, frozen=True):
 
     network: Overlay
     entry: Entry
-    """Journal entry of the namespace with this host's end of it."""
+    """Journal entry of the namespace that has this host's end of the connection."""
 
     @property
     def guest(self) -> GuestNetwork:
-        """Interface that the guest is started with."""
+        """Interface to which the guest is connected at its start."""
         return GuestNetwork(overlay.name_of(self.entry), _TAP, self.network.mac)
 
     def set_up(self, connection: JsonSocket) -> None:
-        """Give the guest its name and its address. Errors: ProgramError where a step fails."""
+        """Give the guest its name and its address. Errors: ProgramError if a step fails."""
         own = self.network
         mtu = overlay.mtu(overlay.name_of(self.entry))
         words = [own.name, str(mtu), f"{own.address}/{PREFIX}"]
@@ -69,7 +69,7 @@ class Link(msgspec.Struct, frozen=True):
 
 @contextmanager
 def linked(network: Overlay | None) -> Iterator[Link | None]:
-    """Connection for a guest made in the block, released if that fails; None without a network.
+    """Connect a guest that the block makes; removed if the block fails. None without a network.
 
     Errors: MissingError with the kernel's reason.
     """

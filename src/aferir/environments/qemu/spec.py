@@ -76,7 +76,7 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report devices that the board lacks, and what an image or several hosts exclude."""
+        """Report devices that the board lacks, and keys that an image or several hosts rule out."""
         if self.is_spread and (self.image or self.network_device != "none"):
             key = "image" if self.image else "network_device"
             said = "guests on several hosts have our userland, and an interface for those hosts"

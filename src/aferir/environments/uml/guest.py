@@ -110,10 +110,11 @@ def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
 
 
 def alone() -> tuple[str, ...]:
-    """Prefix of a guest's command that ends all its processes with it, however we end.
+    """Prefix of a guest's command by which all its processes end with us, however we end.
 
-    Its programs are host processes that its kernel traces, and would continue to compute after the
-    kernel is killed. Empty if this user may not make a namespace; then `aferir clean` ends them.
+    A guest's programs are host processes that its kernel traces, and would continue to compute
+    after the kernel is killed. The prefix is empty if this user may not make a namespace; then
+    `aferir clean` ends them.
     """
     if privileges.is_root():
         return process.ALONE
@@ -234,7 +235,7 @@ def _exchange(entry: journal.Entry) -> Path:
 
 
 def _jail(entry: journal.Entry, wanted: Wanted) -> Path:
-    """Folder outside of which the guest cannot mount anything."""
+    """Folder of the host outside of which the guest cannot mount anything."""
     return Path("/") if wanted.shares else _exchange(entry)
 
 
@@ -248,7 +249,7 @@ def _console(entry: journal.Entry) -> Path:
 
 @contextlib.contextmanager
 def _passed(entry: journal.Entry) -> Iterator[Path]:
-    """A file in the folder that the guest sees too; a new name, since the guest caches names."""
+    """Path for a file in the shared folder, with a new name, since the guest caches names."""
     file = _exchange(entry) / uuid.uuid4().hex
     try:
         yield file

@@ -47,7 +47,8 @@ ip link set vec0 name {overlay.INTERFACE} address "$1" mtu "$2"
 ip address add "$3" dev {overlay.INTERFACE}
 ip link set {overlay.INTERFACE} up
 """
-"""Script run in a guest on several hosts: its name, and its interface's address, MTU and network.
+"""Script that sets a guest's host name, and address, MTU and network of its interface to other
+hosts.
 """
 _SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM"
 
@@ -63,7 +64,7 @@ class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
     tenants: Tenants = 1
 
     def user_kernel(self) -> str:
-        """Description of its kernel: fast while programs compute, slow for system calls."""
+        """Description of the guest's kernel; it computes fast, but its system calls are slow."""
         return "a Linux kernel in user space (User-Mode Linux)"
 
     def kept_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Program that is the kernel, with its modules, command line and initramfs."""
+"""Finds the program that is a guest's kernel, and makes its command line and initramfs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ echo {listening} > /disk/dev/console
 exec $b switch_root /disk /run/aferir-guest
 """
 LISTENING = "aferir:listening"
-"""Written to the console once data sent to the agent is buffered."""
+"""Line on the guest's console after which data sent to its agent is buffered, not discarded."""
 
 
 class Kernel(msgspec.Struct, frozen=True):

@@ -15,17 +15,17 @@ from aferir.linux import journal
 MOST_BYTES = 2**30
 """Largest total size of the files in bytes, as they are copied for every repetition."""
 _KEPT = 20
-"""Number of archives that stay in the cache, of other commands or earlier states of the files."""
+"""Number of archives, the most recently used, that always stay in the cache."""
 _IN_USE_S = 7 * 86400.0
-"""Archives requested within so many seconds stay as well: a run copies its own once a repetition,
-and does not touch it."""
+"""Time in s for which any other archive stays after it was last requested: a run that still copies
+it for each repetition does not update its time."""
 
 
 def placed(files: Sequence[str]) -> dict[str, str]:
-    """Path in the working folder of each file or folder, by its name.
+    """Map each file or folder, as it was named, to its path in the working folder.
 
-    A relative path is kept; of a path that leads elsewhere, the last part is used. Errors:
-    UsageError if two would have the same path.
+    A relative path is kept; of an absolute path or one that begins with `..`, only the last part
+    is. Errors: UsageError if two would have the same path.
     """
     found: dict[str, str] = {}
     for name in files:
@@ -118,7 +118,7 @@ def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _prune(folder: Path) -> None:
-    """Remove archives that no run can still need, but for the most recently used."""
+    """Remove archives that no run can still need, except the most recently used ones."""
     used = sorted((path.stat().st_mtime, path) for path in folder.glob("command-*.tar"))
     oldest_s = time.time() - _IN_USE_S
     for used_s, path in used[:-_KEPT]:

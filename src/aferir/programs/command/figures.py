@@ -22,7 +22,7 @@ from aferir.model.record import Better, Sample
 
 Kind = Literal["regex", "json", "csv", "last"]
 Which = Literal["only", "first", "last"]
-"""Which match is used; with `only`, several matches are an error."""
+"""Which of several matches is the figure; with `only`, several matches are an error."""
 
 _SPEC = re.compile(
     r"(?P<name>[a-z][a-z0-9_]{0,59})"
@@ -34,12 +34,12 @@ _SPEC = re.compile(
 )
 _FORM = "write it as NAME=regex:EXPRESSION, NAME=json:a.b[0], NAME=csv:COLUMN or NAME=last"
 _UNITS = {"s": "s", "bytes": "B", "bps": "B/s", "rps": "1/s", "percent": "%", "hz": "Hz", "w": "W"}
-"""Units by the last part of a figure's name."""
+"""Unit of a figure by the last part of its name: `latency_s` is in s."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 _SEARCH_S = 2.0
-"""Limit of the CPU time in s of one search: one of all 256 KiB that are kept takes 0.02 s unless
-the expression backtracks.
+"""Limit of the CPU time in s of one search. Unless the expression backtracks, searching all of an
+output (256 KiB are kept) takes 0.02 s.
 """
 
 
@@ -49,7 +49,7 @@ class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: Kind
     where: str = ""
-    """Regular expression, path or column."""
+    """Regular expression, path in JSON or column of CSV, depending on `kind`."""
     file: str = ""
     """File that the program writes; "": its standard output."""
     which: Which = "only"
@@ -170,7 +170,7 @@ def _of_last_line(_: str, text: str) -> Iterator[str]:
 
 
 def _of_json(path: str, text: str) -> Iterator[str]:
-    """Values at a path of the whole text, or else of each line that is JSON."""
+    """Values at a path in the text if that is one JSON document, else in each line that is JSON."""
     try:
         documents = [json.loads(text)]
     except (ValueError, RecursionError):
@@ -212,9 +212,9 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
     """One way of finding a figure."""
 
     values: Callable[[str, str], Iterator[str]]
-    """All values at a place of a text, which may be any text."""
+    """Finds all values; takes `FigureSpec.where` and a text, which may be malformed."""
     check: Callable[[str], None] = lambda _: None
-    """Checks a place. Errors: ValueError if it is invalid."""
+    """Checks `FigureSpec.where`. Errors: ValueError if it is invalid."""
     is_told_where: bool = True
 
 

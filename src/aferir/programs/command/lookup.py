@@ -21,7 +21,7 @@ STATUS = Path("/var/lib/dpkg/status")
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
 _LIMIT_S = 20.0
 _WHOLE = {"python3-minimal": "python3", "python3.11-minimal": "python3", "perl-base": "perl"}
-"""Packages of a bare interpreter, to the package that adds the standard library scripts expect."""
+"""Packages that have only an interpreter, to those that add the library that scripts expect."""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ def missing_packages(made: Made, base: Iterable[str], status: Path = STATUS) -> 
 def closure(known: Mapping[str, Mapping[str, str]], base: Iterable[str]) -> set[str]:
     """`base`, all essential packages and their dependencies, from fields of dpkg's status.
 
-    Of alternatives, the installed one counts.
+    Of alternatives (`a | b`), the first installed one counts.
     """
     found: set[str] = set()
     left = [*base, *(name for name, stanza in known.items() if stanza.get("Essential") == "yes")]
@@ -109,7 +109,7 @@ def _parse(status: str) -> dict[str, dict[str, str]]:
 
 
 def _libraries(path: str) -> dict[str, str]:
-    """Shared libraries that the loader finds for a program, by the names that it requests."""
+    """Path of each shared library of a program, as the loader finds it, by the requested name."""
     loader = next(iter(sorted(Path("/lib64").glob("ld-linux*.so.2"))), None) or next(
         iter(sorted(Path("/lib").glob("ld-linux*.so.*"))), None
     )

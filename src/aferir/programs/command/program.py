@@ -128,7 +128,7 @@ def _taken_along(parameters: CommandParameters, program: str) -> tuple[list[str]
 
 
 def _own(program: str) -> str:
-    """The program's path if it is a file of no package; "" if it is looked up inside.
+    """Path of a program to be copied in; "" if a package has it, so that it is looked up inside.
 
     Errors: UsageError if it is a folder.
     """

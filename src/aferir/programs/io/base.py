@@ -79,7 +79,7 @@ class IoProgram(Program[_Values]):
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """Time, volume and operations of the timed region, and the program's additional figures.
 
-        Errors: as for `Workload.parse`.
+        Errors: as for `Program.parse`.
         """
         figures = read_figures(stdout, self.name)
         duration = positive(figures, "duration_s")

@@ -1,4 +1,4 @@
-"""The checkpoint of an MPI application, after IOR: by processes and POSIX, or by MPI-IO."""
+"""Writes and reads a checkpoint as MPI applications do, by POSIX or MPI-IO; after IOR."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
 
 
 class Checkpoint(IoProgram[CheckpointParameters]):
-    """A static program, which does POSIX I/O itself and starts another by mpirun for MPI-IO."""
+    """A static program that does POSIX I/O itself, and for MPI-IO starts another one by mpirun."""
 
     def validate(self, parameters: CheckpointParameters) -> list[Wrong]:
         """Check that `transfer_bytes` divides `block_bytes`, and the flags of each API."""
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: CheckpointParameters) -> int:
-        """Memory in bytes: a transfer of each process, and its MPI if there is one."""
+        """Memory in bytes: for each process one transfer, and with MPI-IO its MPI."""
         more = _MPI_PROCESS * parameters.processes if parameters.api == "mpiio" else 0
         return super().memory_bytes(parameters) + more
 
     def check(self) -> list[Finding]:
-        """Whether the program is installed, and those for an MPI, which POSIX does not need."""
+        """Whether the program is installed; also an MPI and its program, for MPI-IO only."""
         by_mpi = [
             finding
             if finding.status == "ok"

@@ -14,7 +14,7 @@ _CONTENT = 192
 
 
 class DedupParameters(IoParameters, frozen=True, kw_only=True):
-    """Parameters of its processes and their data."""
+    """Parameters of the processes, and of the files that they compress."""
 
     instances: Instances = 1
     threads: Annotated[int, whole("of each of the three stages in the middle", 1, 1024)] = 2
@@ -26,7 +26,7 @@ class DedupParameters(IoParameters, frozen=True, kw_only=True):
 
 
 def _memory(values: DedupParameters) -> int:
-    """Bytes of fragments in the pipeline with their results, and of an entry per distinct chunk."""
+    """Bytes of the fragments in the pipeline with their results, and of a table entry per chunk."""
     fragments = 4 + 4 * values.threads
     contents = values.file_bytes // _MEAN_CHUNK
     return values.instances * (_BASE + fragments * _FRAGMENT + contents * _CONTENT)

@@ -1,4 +1,4 @@
-"""Terms of a file tree into hash tables, flushed to Berkeley DB; after Psearchy's indexer."""
+"""Collects the terms of a file tree in hash tables, flushed to Berkeley DB; after Psearchy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TERM = 128
 
 
 class IndexParameters(IoParameters, frozen=True, kw_only=True):
-    """Parameters of its processes and their data."""
+    """Parameters of the processes, and of the tree that they index."""
 
     processes: Annotated[int, whole("that share the tree", 1, MOST_INSTANCES)] = 2
     tree_bytes: Annotated[int, size("of all documents", 1024, MOST_BYTES)] = 64 * 2**20

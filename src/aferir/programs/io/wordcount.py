@@ -18,7 +18,7 @@ _TERM = 96
 
 
 class WordcountParameters(IoParameters, frozen=True, kw_only=True):
-    """Parameters of its processes and their data."""
+    """Parameters of the processes, and of the files whose terms they count."""
 
     instances: Instances = 1
     maps: Annotated[int, whole("threads that map", 1, 1024)] = 2
@@ -28,7 +28,7 @@ class WordcountParameters(IoParameters, frozen=True, kw_only=True):
 
 
 def _memory(values: WordcountParameters) -> int:
-    """Bytes of a table per map thread, the reducers' tables, the result and the expected result."""
+    """Bytes of one table per map thread, the reducers' tables, the result and the expected one."""
     return _BASE + values.instances * (values.maps + 3) * values.terms * _TERM
 
 

@@ -1,4 +1,4 @@
-"""Runs both ends of a network program in one command: a server, and the client."""
+"""Runs both ends of a network program, server and client, in one command."""
 
 from __future__ import annotations
 
@@ -71,9 +71,10 @@ def two_hosts(server: str, client: str, files: tuple[Path, ...] = ()) -> Command
 
 
 def both_ends(server: Sequence[str], client: Sequence[str]) -> Command:
-    """A shell that runs both and prints the client's output; words must not contain spaces.
+    """Return a command that runs server and client and prints the client's output.
 
-    `@` stands for the server's address: loopback, unless the environment is on several hosts.
+    Their words must not contain spaces. `@` stands for the server's address: loopback, unless the
+    environment is on several hosts.
     """
     there, here = " ".join(server), " ".join(client)
     words = [text.replace("@", LOOPBACK) for text in (there, here)]

@@ -1,6 +1,6 @@
-"""Bulk throughput by iperf3: how fast so many bytes arrive.
+"""Bulk throughput by iperf3: the time until a number of bytes has arrived.
 
-Both ends are in the instance, over loopback; with an environment on two hosts, one on each.
+Both ends run in the instance, over loopback; in an environment on two hosts, one runs on each.
 """
 
 from __future__ import annotations

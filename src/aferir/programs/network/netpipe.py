@@ -109,7 +109,7 @@ class Netpipe(Program[NetpipeParameters]):
         return Command(Path(launcher.path), (*placed, "-n", "2", program, *options))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """The same figures as those of `net-sweep`. Errors: as for `Workload.parse`."""
+        """The same figures as those of `net-sweep`. Errors: as for `Program.parse`."""
         points = parse_points(stdout)
         places = tuple(float(point.bytes) for point in points)
         latencies = tuple(point.latency_s for point in points)
@@ -140,7 +140,7 @@ def parse_points(text: str) -> list[Point]:
     """The table of sizes. Errors: ProgramError if there is none.
 
     Its third column, the time, has a resolution of 10 ns; for messages that take less than 10 us,
-    the second one is more precise, and is used for the throughput.
+    the second column, the throughput, is more precise and is used.
     """
     points = []
     for length, mebibits, seconds in _LINE.findall(text):

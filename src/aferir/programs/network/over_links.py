@@ -29,7 +29,7 @@ HOSTS, LINKS, RATE_MBIT = 2, 4, 100
 
 
 class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of programs that can run over links, which they do if `method` is set."""
+    """Parameters of programs that run over the links of a test network if `method` is set."""
 
     method: (
         Annotated[

@@ -167,7 +167,7 @@ class NetworkSweep(Program[NetworkParameters]):
         return wrong or wrong_over_links(parameters, 2 * parameters.pairs, parameters.mpi)
 
     def kinds_of(self, parameters: NetworkParameters) -> tuple[EnvironmentKind, ...]:
-        """The native environment if there is a test network, which only the host can create."""
+        """Only native if a test network is requested, which only the host can create; else all."""
         return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NetworkParameters) -> int:
@@ -200,7 +200,7 @@ class NetworkSweep(Program[NetworkParameters]):
         """Samples of the whole sweep, and curves of each figure over message sizes.
 
         `duration_s` is the sum of the times of one message of each size; `least_latency_s` and
-        `most_throughput_bps` are the best of all sizes. Errors: as for `Workload.parse`.
+        `most_throughput_bps` are the best of all sizes. Errors: as for `Program.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         sizes = _sizes(figures)
@@ -236,7 +236,7 @@ def _between_hosts(path: Path, parameters: NetworkParameters) -> Command | None:
 def curve(
     metric: str, unit: str, values: tuple[float, ...], at: tuple[float, ...], label: str = ""
 ) -> Series:
-    """Values over message sizes."""
+    """Series of values over message sizes."""
     return Series(
         metric=metric,
         unit=unit,
@@ -258,7 +258,7 @@ def _sizes(figures: dict[str, object]) -> list[dict[str, object]]:
 def _labelled(
     sizes: Sequence[Mapping[str, object]], metric: str, labels: Mapping[str, str]
 ) -> list[Series]:
-    """One curve per key that any size has, as few round trips give no far quantiles."""
+    """One curve for each key that any size has: few round trips give no high quantiles."""
     found = []
     for key, label in labels.items():
         having = [size for size in sizes if size.get(key) is not None]

@@ -1,9 +1,9 @@
 """Arithmetic intensity of NPB's kernels: floating-point operations per byte of memory traffic.
 
-Operations are those that NPB counts, until multiplied by `executed_share`. Bytes are models of
-aferir's own programs, not measurements:
-an array that exceeds the caches is counted once per pass for reading and once for writing, and
-repeated reads within a pass hit the caches. docs/concepts/roofline.md derives each figure.
+Operations are those that NPB counts; multiplied by `executed_share`, they are those that our
+programs execute. Bytes are modelled for our programs, not measured: in each pass, an array that
+exceeds the caches is read once, written once or both, and repeated reads within a pass hit the
+caches. docs/concepts/roofline.md derives each figure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 
 _DOUBLE = 8
 _STATE = 5 * _DOUBLE
-"""Bytes of the flow's five components at a point."""
+"""Bytes of the five components of the flow at one grid point."""
 _FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27, "D": 31}
 
 
@@ -27,23 +27,24 @@ def intensity(kernel: str, problem_class: str) -> float | None:
 
 
 def _ft(points_log2: int) -> float:
-    """Operations per byte of a time step.
+    """Operations per byte of one time step of FT.
 
-    NPB counts operations per point; a spectrum is read, and a field is read and written twice.
+    The operations per point are NPB's formula. A step reads the spectrum once, and reads and writes
+    the field twice, with 16 bytes per point.
     """
     operations = 5.23518 + 7.21113 * points_log2 * math.log(2)
     return operations / ((1 + 2 * 2) * 2 * _DOUBLE)
 
 
 _EXECUTED = {"cg": 1.03, "mg": 1.25, "ft": 0.64, "bt": 0.72, "sp": 0.87, "lu": 0.38}
-"""Operations that our programs execute over those that NPB counts, by kernel.
+"""Operations that our programs execute, as a multiple of those that NPB counts, by kernel.
 
 Counted with callgrind at x86-64-v2 by `python -m benchmarks kernels`: docs/concepts/roofline.md.
 """
 
 
 def executed_share(kernel: str) -> float:
-    """Operations that our program executes over those that NPB counts. Errors: KeyError."""
+    """Operations that our program executes for each that NPB counts. Errors: KeyError."""
     return _EXECUTED[kernel]
 
 

@@ -45,9 +45,9 @@ _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
 """Largest number of processes by kernel and class."""
 _ANY_NUMBER = ("ep", "bt", "sp")
 _MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}
-"""Largest number of columns of LU's grid of processes, in which a pencil is two points wide."""
+"""Columns that LU's grid of processes has at most, so that each has two interior points or more."""
 _RIMS = ("bt", "sp", "lu")
-"""Kernels whose processes store many of their neighbours' points, or send copies."""
+"""Kernels whose processes also store many points of their neighbours, or copies to be sent."""
 
 
 class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
@@ -80,11 +80,14 @@ class NpbMpi(Program[NpbMpiParameters]):
         return wrong or wrong_over_links(parameters, parameters.processes, parameters.mpi)
 
     def kinds_of(self, parameters: NpbMpiParameters) -> tuple[EnvironmentKind, ...]:
-        """The native environment if there is a test network, which only the host can create."""
+        """Only native if a test network is requested, which only the host can create; else all."""
         return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NpbMpiParameters) -> int:
-        """Bytes of the processes and the arrays; exchanges need half or all of the latter again."""
+        """Bytes of the processes and arrays.
+
+        With several processes, exchange buffers add half of the arrays, for BT, SP and LU all.
+        """
         kernel, processes = parameters.kernel, parameters.processes
         arrays = array_bytes(kernel, parameters.problem_class)
         if processes > 1:
@@ -106,7 +109,7 @@ class NpbMpi(Program[NpbMpiParameters]):
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """`duration_s` and `throughput_mops` of a verified run; over links, also their traffic.
 
-        Errors: as for `Workload.parse`.
+        Errors: as for `Program.parse`.
         """
         figures = read_figures(stdout, f"{PROGRAM}-")
         return (
@@ -119,7 +122,8 @@ class NpbMpi(Program[NpbMpiParameters]):
 def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
     """Whether a kernel's class can be divided among that number of processes.
 
-    EP, BT and SP take any number up to a limit, LU a grid, and the others a power of two.
+    EP, BT and SP take any number up to a limit, LU one that forms a grid with few enough columns,
+    and the others a power of two.
     """
     if not 1 <= processes <= _MOST_PROCESSES[kernel][problem_class]:
         return False
@@ -129,7 +133,7 @@ def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
 
 
 def _columns(processes: int) -> int:
-    """Columns of the squarest possible grid of processes."""
+    """Columns of the grid of that many processes that is closest to a square."""
     return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 

@@ -1,4 +1,4 @@
-"""An NPB build that is here already: NASA's own code, or a port that prints the same table."""
+"""Runs an existing build of NPB: NASA's own code, or a port that prints the same table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBER = r"\s*=\s*([0-9]+(?:\.[0-9]*)?(?:[EeDd][+-]?[0-9]+)?)\s*$"
 
 
 class ReferenceRun(msgspec.Struct, frozen=True):
-    """The closing table of a verified run; `duration_s` is in steps of 0.01 s, and may be 0."""
+    """Figures of a verified run from the table at its end; `duration_s` is rounded to 0.01 s."""
 
     duration_s: float
     mops: float
@@ -98,7 +98,7 @@ class NpbReference(Program[NpbReferenceParameters]):
         )
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops`. Errors: as for `Workload.parse`."""
+        """`duration_s` and `throughput_mops`. Errors: as for `Program.parse`."""
         found = read_reference(stdout)
         if found.duration_s <= 0 or found.mops <= 0:
             raise ProgramError(
@@ -130,7 +130,7 @@ def find_reference(parameters: NpbReferenceParameters) -> Path:
 
 
 def read_reference(text: str) -> ReferenceRun:
-    """Parse the closing table of an NPB program.
+    """Parse the table that an NPB program prints at its end.
 
     Errors: UnverifiedError if it reports a failed verification, ProgramError if there is no table.
     """

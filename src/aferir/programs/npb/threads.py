@@ -86,10 +86,10 @@ class Npb(Program[NpbParameters]):
         return Command(kernel_path(f"npb-{parameters.kernel}"), words, bound)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops` of a verified run. Errors: as for `Workload.parse`.
+        """`duration_s` and `throughput_mops` of a verified run. Errors: as for `Program.parse`.
 
-        If NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`, the
-        position under a roofline.
+        If NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`, by
+        which the run is placed under a roofline.
         """
         figures = read_figures(stdout, "npb-")
         rate = positive(figures, "throughput_mops")
@@ -119,34 +119,34 @@ def array_bytes(kernel: str, problem_class: str) -> int:
 
 
 def _is_bytes(problem_class: str) -> int:
-    """Keys, ranks and the buffer of the bucket sort, 4 bytes each."""
+    """Bytes of the keys, their ranks and the buffer of the bucket sort, 4 each per key."""
     return (3 * 4) << _IS_KEYS_LOG2[problem_class]
 
 
 def _cg_bytes(problem_class: str) -> int:
-    """Values and columns of the sparse matrix, and its outer products."""
+    """Bytes of the sparse matrix, of the outer products it is summed from, and of 5 vectors."""
     order, row = _CG[problem_class]
     return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
 
 
 def _mg_bytes(problem_class: str) -> int:
-    """The finest grid v; u and r on all grids, 8/7 of the finest."""
+    """Bytes of v on the finest grid, and of u and r on all grids, 8/7 as many points."""
     finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
     return finest + 2 * finest * 8 // 7
 
 
 def _ft_bytes(problem_class: str) -> int:
-    """Memory in bytes of FT's two complex arrays, and of its exponents."""
+    """Bytes of FT's two complex arrays, and of an 8-byte exponent for each point."""
     return math.prod(_FT[problem_class]) * (16 + 16 + 8)
 
 
 def _flow_bytes(edge: int) -> int:
-    """Five components of state, change and forcing, whose rows are padded."""
+    """Bytes of state, change and forcing: five components each, in padded rows."""
     return 3 * 5 * 8 * edge**2 * (edge + 8)
 
 
 def _lu_bytes(edge: int) -> int:
-    """Five components of state, correction and forcing, and the density's inverse."""
+    """Bytes of state, correction and forcing, five components each, and of the inverse density."""
     return 16 * 8 * (edge + 3) * edge * (edge + 8)
 
 

@@ -21,7 +21,7 @@ _CLASSES = {
     "key-value": ("BerkeleyDb.java", "ProcessAccount.java"),
     "hbase": ("HBaseStore.java", "ProcessAccount.java"),
 }
-"""Java sources of aferir for each store; the search engines need none."""
+"""Java sources of aferir that each store needs; Elasticsearch and OpenSearch need none."""
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
 _JAVA_RELEASE = "11"

@@ -1,4 +1,4 @@
-"""Common parts of the programs that run real stores: one driver, and its figures."""
+"""Common part of the programs that run real stores: starts the driver and parses its figures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Needs(msgspec.Struct, frozen=True):
     client_package: str = ""
     """Debian package without which `client` is not compiled."""
     jars: str = ""
-    """Name of the Java programs that are fetched once, see `jars`."""
+    """Name of the archive of Java programs, fetched once by `jars.fetch`; empty: none."""
 
 
 class Store(Program[_Values]):
@@ -62,7 +62,7 @@ class Store(Program[_Values]):
         short: tuple[Mapping[str, Parameter], ...],
         metrics: Mapping[str, str] | None = None,
     ) -> None:
-        """`memory`: bytes per unit of each parameter, and under "" those of the program itself.
+        """`memory`: bytes for each unit of a parameter, by its name; under "" the program itself.
 
         `metrics`: names and units of figures that only this program prints.
         """

@@ -1,4 +1,4 @@
-"""BLAST over generated sequences: queries that resemble a known place of the database.
+"""Runs BLAST over generated sequences, with queries that resemble a known place of the database.
 
 Each query consists of random bases except for one segment, a piece of a database sequence with some
 bases substituted. It is therefore known what BLAST must find, and where.
@@ -23,7 +23,7 @@ PROGRAM = "blast"
 SEQUENCE_BASES = 100_000
 PLANTED_BASES = 500
 _EDGE = 30
-"""Tolerance in bases: an alignment ends where matches no longer outweigh substitutions."""
+"""Bases that an alignment may lack at each end, where BLAST drops those near a substitution."""
 _STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
 """One step of an alignment's trace: a number of equal bases, two that differ, or a gap."""
 _BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
@@ -148,10 +148,10 @@ def check_hits(hits: str, planted: list[Planted]) -> None:
 
 
 def _matches(one: Planted, query: int, sequence: int, trace: str) -> bool:
-    """Whether nearly all planted bases are aligned with their origin, base by base.
+    """Whether nearly all planted bases are aligned with the bases that they were copied from.
 
-    An alignment may extend beyond the planted piece by chance, sometimes over gaps, at either end.
-    Substitutions may make it leave its diagonal for a few bases.
+    At either end an alignment may extend beyond the planted piece by chance, sometimes over gaps.
+    Near substitutions it may have gaps, so that a few bases are shifted.
     """
     planted = range(one.query_start, one.query_start + PLANTED_BASES)
     shift = one.sequence_start - one.query_start

@@ -51,7 +51,7 @@ def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
 
 @dataclass(frozen=True)
 class Account:
-    """I/O of a server, and CPU time of it and its clients, so far."""
+    """Bytes that a server has read and written so far, and CPU time of it and its clients."""
 
     read: int
     """Bytes read by the server's system calls, from cache or device."""

@@ -58,7 +58,7 @@ def _books(done: dict[str, Any]) -> list[str]:
 def ask(place: Workplace, server: Child, command: list[str]) -> dict[str, Any]:
     """Run a client; returns the line that it prints.
 
-    Errors: FailedError, with the server's reason if that has ended; WrongError if the client found
+    Errors: FailedError, with the server's reason if it has ended; WrongError if the client found
     wrong data.
     """
     client = place.start([*command, "--socket", mariadb.SOCKET], name="oltp-clients")

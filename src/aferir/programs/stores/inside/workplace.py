@@ -135,7 +135,7 @@ def end_on_signals() -> None:
 
 
 def _search_path() -> str:
-    """The search path with folders of system programs, which that of a user may lack."""
+    """The search path, with the folders of system programs that a user's may lack."""
     return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 
