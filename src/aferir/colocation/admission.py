@@ -1,4 +1,4 @@
-"""What the kernel admits to SCHED_DEADLINE, and fitting of a policy's schedules to it.
+"""Computes what SCHED_DEADLINE bandwidth the kernel admits, and fits a policy's schedules to it.
 
 Source: Documentation/scheduler/sched-deadline.rst, section 4: the sum of runtime / period of all
 deadline threads of a root domain may be at most sched_rt_runtime_us / sched_rt_period_us of its
@@ -32,7 +32,7 @@ _MARGIN = 1e-4
 _SETTLES_S = 1.0
 """Seconds within which the kernel releases what ended threads had reserved."""
 REFUSED = Schedule(policy="other", nice=-20)
-"""Schedule of a thread to which the kernel admits no deadline."""
+"""Schedule for a thread whose reservation is refused or would be too small."""
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
 """Numbers of system calls, which are the same on every architecture; fsopen(2)."""
 _FSCONFIG_CMD_CREATE = 6
@@ -58,7 +58,7 @@ class Bandwidth(msgspec.Struct, frozen=True):
 
 
 def parse_bandwidth(text: str) -> Bandwidth | None:
-    """The account from the text of debugfs `sched/debug`; the fullest of several root domains."""
+    """Parse the account in debugfs `sched/debug`; of several root domains, the fullest."""
     limits = re.findall(r"dl_bw->bw\s*:\s*(-?\d+)", text)
     totals = re.findall(r"dl_bw->total_bw\s*:\s*(-?\d+)", text)
     if not limits or len(limits) != len(totals):
@@ -67,7 +67,7 @@ def parse_bandwidth(text: str) -> Bandwidth | None:
 
 
 def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedule]:
-    """Schedules that the kernel admits together if `free_cpus` can be reserved for them.
+    """Return the schedules, changed so that the kernel admits all of them within `free_cpus`.
 
     Runtimes are limited to their period, and periods to what the kernel accepts. If the sum is
     still too large, all runtimes are scaled by one factor. A thread whose runtime is then too short
@@ -151,8 +151,9 @@ def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
 def more_than(before: Bandwidth) -> float:
     """CPUs reserved now minus those reserved before; below 0 if the account lost some.
 
-    An earlier account that was too low (see `batch.make`) and has since been recounted is taken as
-    if it had included the fair servers, so that the recount is no increase.
+    The earlier account may have been too low (see `batch.make`) and recounted since. Its total is
+    therefore taken as at least that of the fair servers, so that a recount does not look like an
+    increase.
     """
     now = read_bandwidth()
     least = _fair_servers(os.uname().release, os.cpu_count() or 1)
@@ -160,13 +161,13 @@ def more_than(before: Bandwidth) -> float:
 
 
 def _fair_servers(release: str, cores: int) -> int:
-    """Bandwidth that the fair servers hold by default, in the account from Linux 6.8 on."""
+    """Bandwidth that the fair servers of all CPUs reserve by default; 0 before Linux 6.8."""
     version = tuple(map(int, re.findall(r"\d+", release)[:2]))
     return int(_FAIR_SERVER * UNIT) * cores if version >= (6, 8) else 0
 
 
 def _read_detached() -> Bandwidth | None:
-    """The account from a temporary debugfs that is mounted nowhere."""
+    """Read the account through a temporary debugfs that no folder shows."""
     context = _libc.syscall(_FSOPEN, b"debugfs", _CLOEXEC)
     if context < 0:
         return None
@@ -188,9 +189,10 @@ def _read_detached() -> Bandwidth | None:
 
 
 def free_beside(ours: Mapping[int, Schedule], cores: int) -> float:
-    """CPUs that can be reserved in total, when the kernel has refused more than these schedules.
+    """Return the CPUs that this program may reserve, when the kernel has refused some.
 
-    If debugfs is unreadable, only what these schedules already reserve is counted.
+    They are those of `ours`, the schedules that it has reserved, and the free ones. If debugfs is
+    unreadable, none counts as free.
     """
     account = read_bandwidth()
     free = account.free_cpus(cores) if account is not None else 0.0

@@ -1,4 +1,4 @@
-"""The service's latest responses: quantile with interval, rate, silence."""
+"""Keeps a service's latest responses: their latency quantile, rate, and when the last one came."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _SLOTS = 60
 _LEAST_SLOTS = 2
 _RATE_S = 2.0
 _FAILED_AS = 5.0
-"""Latency of a failed request in SLA bounds, the same as for one that a probe gave up on."""
+"""Latency recorded for a failed request, as a multiple of the SLA's bound; a probe gives up after
+the same time."""
 _STALE_S = 1.0
 
 
@@ -32,7 +33,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of a log, or of a scrape, that could not be parsed."""
 
     def __add__(self, other: Read) -> Read:
-        """Totals of two services."""
+        """Add the totals of another service."""
         return Read(
             answers=self.answers + other.answers,
             failed=self.failed + other.failed,
@@ -41,7 +42,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def and_then(self, look: Look, answers: int) -> Read:
-        """These totals with one more result of a sensor."""
+        """Add one result of a sensor; `answers`: requests in it, including failed ones."""
         return Read(
             answers=self.answers + answers,
             failed=self.failed + look.failed * look.each,
@@ -63,7 +64,8 @@ class Answers:
         self._windows.add(time_s, sensor.look().latencies)
         self._counts: deque[tuple[float, int]] = deque([(time_s, 0)])
         self._counted = 0
-        """Sum of all counts but the first, which came before its time."""
+        """Sum of `_counts` without the first, whose responses came before the window of the
+        rate."""
         self._last_s = time_s
         self._silence = Silence(time_s)
         self._came = 0
@@ -104,7 +106,7 @@ class Answers:
 
     @property
     def rate(self) -> float:
-        """Responses per second over the last 2 s, or since the start, but at least 0.5 s."""
+        """Responses per second over the last 2 s; at first since the start, at least 0.5 s."""
         seconds = self._counts[-1][0] - self._counts[0][0]
         return self._counted / max(seconds, _SLOT_S)
 

@@ -1,4 +1,4 @@
-"""The actuator: applies settings to the machine, changing only what differs, releases first.
+"""Applies settings to the machine: changes only what differs, and frees bandwidth first.
 
 Whatever is changed is recorded beforehand (see `remembered`), so that it can be restored.
 """
@@ -32,8 +32,8 @@ from aferir.linux.journal import Entry
 
 _LOOK_S = 1.0
 _SHORT_S = 0.25
-"""Longest period in seconds for which `rescue` checks a thread: with such a period, a throttled
-thread runs again before it is found not to have run."""
+"""Longest reservation period in seconds for which `rescue` checks a thread: up to this, a thread
+that is only throttled runs again before it is reported as silent."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 _RESET = "somebody has reset the batch program's control group; it is set again"
 
@@ -169,7 +169,7 @@ class Machine:
         return [f"{_SWITCHED_OFF}; it has them again", *self._set_again()]
 
     def _set_again(self) -> list[str]:
-        """Write all files of the group again, the weight (never 0) included."""
+        """Write again what differs from the settings of a new group, and the weight in any case."""
         now = self.now.batch
         left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended, weight=0)
         return batch.change(left, now, self.group, self.all_cpus)
@@ -249,7 +249,7 @@ class Machine:
         return schedule
 
     def _allowed(self, tid: int, schedule: Schedule | None) -> Schedule | None:
-        """Return the schedule, or nice -20 if it reserves again too soon after the last time."""
+        """Return the schedule; nice -20 if the thread may not have a reservation again yet."""
         now_s, before = time.monotonic(), self._schedules.get(tid)
         if schedule and schedule.policy == "deadline":
             return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule
@@ -258,7 +258,7 @@ class Machine:
         return schedule
 
     def _some_may_soon(self) -> bool:
-        """Whether any thread must wait for a while before it may have a reservation again."""
+        """Whether any thread must wait for its next reservation, but not for ever."""
         now_s = time.monotonic()
         return any(now_s < until_s < math.inf for until_s in self._away_until_s.values())
 
@@ -302,7 +302,7 @@ class Machine:
     def _remember(
         self, touched: Mapping[int, int], wanted: Settings, threads: Mapping[int, int]
     ) -> None:
-        """Record threads before they are changed for the first time, and what they pass on."""
+        """Record threads before their first change, and settings that new threads may inherit."""
         new = {
             found.tid: found
             for tid, pid in self._with_first(touched, threads).items()
@@ -324,7 +324,7 @@ class Machine:
         remembered.write(self._remembered)
 
     def _with_first(self, touched: Mapping[int, int], threads: Mapping[int, int]) -> dict[int, int]:
-        """Add the first thread of each process, which stands for threads started later."""
+        """Add each process's first thread: later threads are restored to the attributes it had."""
         return {pid: pid for pid in touched.values() if pid in threads} | dict(touched)
 
     def _forget_ended(self, threads: Mapping[int, int]) -> None:
@@ -336,7 +336,7 @@ class Machine:
 
 
 def _uses_more(now: Settings, want: Settings) -> bool:
-    """Whether the batch program gets more of anything than now."""
+    """Whether the batch program may use more CPU time under `want` than under `now`."""
     old, new = now.batch, want.batch
     return (
         old.suspended > new.suspended

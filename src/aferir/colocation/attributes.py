@@ -166,10 +166,10 @@ def read_quickly(path: str) -> str:
 
 
 def restorable(found: Attributes) -> Attributes:
-    """The attributes to write for restoring a thread, without a slice that is the default.
+    """Return the attributes that restore a thread, without its slice if that is the default.
 
-    Writing the default slice would pin it. The default is that of the calling thread, or, if that
-    is above the fair class and has none, that of process 1.
+    A slice that is written stays when the default changes. The default is read from the calling
+    thread, or from process 1 if the caller's scheduling class has no slice.
     """
     fair = found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns > 0
     if fair and found.runtime_ns == _default_slice_ns():
@@ -213,7 +213,7 @@ def going_first() -> Iterator[None]:
     """Let this thread, but not its children, outrank the service while the context is open.
 
     The controller and its guard sleep most of the time. A service under SCHED_FIFO that uses all
-    CPUs must not keep them from running, and so from ending that state.
+    CPUs must not keep them from running, or they could not take it out of SCHED_FIFO again.
     """
     before = None
     with contextlib.suppress(OSError):

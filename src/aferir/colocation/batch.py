@@ -29,17 +29,17 @@ _TRIES = 5
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Folders of one group in every hierarchy that is used; `unified` is version 2."""
+    """Folders of one control group, by the hierarchy's controller (version 1) or `unified` (2)."""
 
     name: str
     folders: dict[str, Path]
     share: float = 1.0
-    """Factor applied to the weights that are set: the weight of the service's group beside it, as a
-    part of the default weight."""
+    """Weight of the service's group beside it, divided by the default weight; the batch's weights
+    are multiplied by it."""
 
 
 def parents(have: Layout, where: Place | None) -> dict[str, Path]:
-    """Controller (or `unified`) to the group below which the batch's group is created.
+    """For each controller (or `unified`), return the parent of the batch's group.
 
     `where` applies to the hierarchy of the CPU controller; in the others it is the root.
     """
@@ -53,7 +53,7 @@ def parents(have: Layout, where: Place | None) -> dict[str, Path]:
 
 
 def to_switch_on(below: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
-    """Parents to the controllers that `make` will switch on for their children."""
+    """For each parent group, return the controllers that `make` will switch on in it."""
     wanted = {str(p): place.not_delegated(p) for c, p in below.items() if c == "unified"}
     return {parent: controllers for parent, controllers in wanted.items() if controllers}
 
@@ -100,8 +100,9 @@ def _keep_out_of_domains(folder: Path) -> None:
 
     Whenever such a group gets CPUs or is removed, the kernel recounts the reservations of all
     deadline threads (dl_rebuild_rd_accounting). It misses the bandwidth of threads that have just
-    left SCHED_DEADLINE, and subtracts it again at their 0-lag time. The account then falls below 0,
-    and no further reservation is admitted. The parent's domains balance the group's load as well.
+    left SCHED_DEADLINE, and yet subtracts it later, at their 0-lag time (see `leaving.put`). The
+    account then falls below 0, and no further reservation is admitted. The parent's domains balance
+    the group's load as well.
     """
     (folder / "cpuset.sched_load_balance").write_text("0", encoding="ascii")
 
@@ -179,7 +180,7 @@ def held_by(group: Group) -> str:
 
 
 def _weight(want: Batch, group: Group) -> list[_Write]:
-    """Writes that set the weight relative to the service's group, at least the kernel's minimum."""
+    """File of the weight and its value: scaled by `share`, at least the kernel's minimum."""
     if "cpu" in group.folders:
         shares = want.weight * place.SHARES * group.share / 100
         return [("cpu", "cpu.shares", str(max(2, int(shares))))]
@@ -194,7 +195,7 @@ def _quota(cpus: float | None, *, v1: bool) -> list[_Write]:
 
 
 def _cpus(batch: Batch, all_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """CPUs that the batch may use: at most `threads`, as the program may not be able to adapt."""
+    """CPUs that the batch may use; at most `threads`, as a program may ignore that number."""
     allowed = tuple(cpu for cpu in batch.cpus if cpu in all_cpus) or all_cpus
     return allowed[: batch.threads] if batch.threads else allowed
 
@@ -220,7 +221,7 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 
 
 def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
-    """Apply the settings that the group cannot to a program that enters it; returns problems."""
+    """Apply to a program that enters the group what the group's files cannot; returns problems."""
     problems = _schedule_all(group, now, {pid})
     cpus = _cpus(now, all_cpus)
     if cpus != all_cpus and not held_by(group):
@@ -229,7 +230,7 @@ def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> li
 
 
 def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozenset()) -> list[str]:
-    """Set policy and nice value of all threads; `more`: threads that may not have entered yet."""
+    """Set policy and nice value of all threads; `more`: threads possibly not in the group yet."""
     for _ in range(_TRIES):  # a thread being started has what its creator had before
         problems, late = _schedule(_threads(group) | more, wanted)
         if problems or not late:
@@ -238,7 +239,10 @@ def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozense
 
 
 def _hold(group: Group, cpus: Sequence[int], more: AbstractSet[int] = frozenset()) -> list[str]:
-    """Pin the group's threads, and so those they start, to CPUs; used if there is no cpuset."""
+    """Pin the group's threads and those they start to CPUs; used if there is no cpuset.
+
+    `more`: threads that are possibly not in the group yet.
+    """
     for _ in range(_TRIES):  # a thread being started has what its creator had before
         late = 0
         for tid in _threads(group) | more:

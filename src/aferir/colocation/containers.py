@@ -26,7 +26,7 @@ _LXC = re.compile(r"lxc(?:\.payload)?[./](?P<name>[^/]+)$")
 _ID = re.compile(r"(?:^|-)([0-9a-f]{64})(?:\.scope)?$")
 _POD = re.compile(r"(?:^|-)pod([0-9a-f_-]+?)(?:\.slice)?$")
 _SHORTEST = 12
-"""Digits of an identifier that engines show, which are enough to name a container."""
+"""Shortest part of an identifier, in digits, that names a container: engines display 12."""
 
 
 def identifiers(name: str) -> frozenset[str]:
@@ -82,4 +82,4 @@ def _of_pod(uid: str) -> Callable[[str], bool]:
 MATCHERS: Mapping[str, Callable[[str], Callable[[str], bool]]] = MappingProxyType(
     {"container": _of_container, "pod": _of_pod}
 )
-"""Functions that return, for a name, a test of control groups' paths; by what the name is of."""
+"""For each kind of name, a function that takes a name and returns a test of groups' paths."""

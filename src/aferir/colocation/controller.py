@@ -140,7 +140,7 @@ class _Books(msgspec.Struct):
 
 
 class _Helpers(NamedTuple):
-    """Parts of a run other than its actuator and its sensors."""
+    """The run's guard and the reporter of its status."""
 
     guard: Guard
     reporter: Reporter
@@ -221,7 +221,7 @@ class _Loop:
         return tick
 
     def _judge(self, now_s: float, state: State) -> list[str]:
-        """Count violations and decisions made blind; returns problems with the sensors."""
+        """Count violations and decisions without current latency; returns the sensors' problems."""
         books, problems = self._books, []
         pairs = list(zip(self._observers, state.each, strict=True))
         judged = [one.judge(now_s, seen) for one, seen in pairs]

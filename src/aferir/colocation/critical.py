@@ -49,7 +49,7 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matcher:
-    """Threads that a selector names. Each name is matched once, as pools share one name."""
+    """Matches threads with a selector; each name is matched once, as threads of a pool share it."""
 
     def __init__(self, selector: Selector) -> None:
         """Raise UsageError if the selector contains an invalid regular expression."""
@@ -122,9 +122,9 @@ def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> fr
 
 
 def occupied(threads: Iterable[ThreadUse]) -> float:
-    """Share of the fullest pool that runs or waits for a CPU, 0 to 1.
+    """Share of the time in which threads of the fullest pool run or wait for a CPU, 0 to 1.
 
-    Threads that do almost nothing beside the busiest of their pool do not count, as a master
+    Threads that use almost nothing compared with the busiest of their pool do not count: a master
     process has the same name as its workers.
     """
     pools: dict[str, list[float]] = {}

@@ -1,4 +1,4 @@
-"""Figures of an evaluation of policies: distributions, tail over batch work, time to settle."""
+"""Computes figures that compare policies: latency distributions, batch work, time to settle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def latency_metric(sla: Sla) -> str:
 
 
 def bound(sla: Sla, like: Series) -> Series:
-    """SLA's bound at each point of a curve, for a constant line in the same chart."""
+    """The SLA's bound at each point of a series, as a constant line in the same chart."""
     values = (sla.bound_s,) * len(like.values)
     return msgspec.structs.replace(like, values=values, label=f"SLA: {1e3 * sla.bound_s:g} ms")
 
@@ -118,7 +118,7 @@ def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -
 
 
 def by_time(answers: Iterable[tuple[float, float]], label: str, sla: Sla) -> Series:
-    """The SLA's quantile of each half second's arrivals, over time."""
+    """Quantile of the requests that arrived in each half second, as a series over time."""
     slots = _by_slot(answers)
     places = sorted(slots)
     return Series(

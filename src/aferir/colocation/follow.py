@@ -67,7 +67,7 @@ class Follower:
 
 
 class _JavaNames:
-    """Requests names in a thread of its own whenever there are threads not named by a JVM yet."""
+    """Requests Java's thread names in a thread of its own, whenever some are still unknown."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -76,7 +76,7 @@ class _JavaNames:
         self._not_before_s = 0.0
 
     def follow(self, threads: Mapping[int, int], time_s: float) -> None:
-        """Request the names if there are new threads, within the share of time for it."""
+        """Request the names if there are new threads and `_ASK_SHARE` is not exceeded."""
         busy = self._asking is not None and self._asking.is_alive()
         now = frozenset(threads)
         if busy or now <= self._seen or time_s < self._not_before_s:

@@ -1,4 +1,4 @@
-"""Makes the batch program's control group: of our own, or a scope where systemd owns the tree."""
+"""Makes the batch program's control group: a plain folder, or a scope if systemd owns the tree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Made(msgspec.Struct, frozen=True):
     group: Group
     remembered: Remembered
     holder: subprocess.Popen[str] | None = None
-    """Process that keeps the scope; None for a group of our own."""
+    """Process that keeps the scope; None: the group is no scope."""
 
 
 def make(entry: Entry, where: Place | None, cpus: Sequence[int]) -> Made:

@@ -51,7 +51,7 @@ def metrics_file(entry: str) -> Path:
 
 
 class Guard:
-    """The controller's handle of its guard; a context, to be used in the main thread."""
+    """Starts, replaces and ends the guard, for the controller; a context for the main thread."""
 
     def __init__(self, entry: Entry, listening: socket.socket | None = None) -> None:
         """Start the guard and wait until it watches. Errors: ProgramError if it does not start.

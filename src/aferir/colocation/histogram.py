@@ -22,7 +22,7 @@ _SPARE = 1.4
 
 
 class Histogram:
-    """Sparse counts of latencies, so that memory depends on what is recorded and not on its range.
+    """Counts of latencies in buckets; empty buckets take no memory, so any range can be recorded.
 
     Below 2 x STEPS ns every value has its own bucket; above, there are STEPS buckets per doubling.
     """
@@ -61,7 +61,7 @@ class Histogram:
         self._total += other._total
 
     def above(self, latency_s: float) -> int:
-        """Number of latencies longer than that, to the precision of a bucket."""
+        """Number of latencies above `latency_s`, to the precision of a bucket."""
         last = _bucket(latency_s)
         return sum(count for bucket, count in self._counts.items() if bucket > last)
 
@@ -76,10 +76,9 @@ class Histogram:
     def latency(self, share: float, confidence: float = 0.95) -> Latency | None:
         """A quantile with its distribution-free confidence interval; None if nothing was recorded.
 
-        The interval is between order statistics, so no distribution is assumed. If the latencies
-        are too few for it, its upper end is infinite: a 95th percentile needs 72 at 95 %
-        confidence. The lower end, above which the quantile certainly is, needs about 2, and is 0 if
-        there are fewer.
+        The ends of the interval are two of the recorded latencies. With too few of them, the upper
+        end is infinite: a 95th percentile at 95 % confidence needs 72. The lower end needs about 2,
+        and is 0 if there are fewer.
         """
         if self._total == 0:
             return None
@@ -95,7 +94,7 @@ class Histogram:
         return Latency(quantile_s=values[1], low_s=values[0], high_s=values[2], n=self._total)
 
     def quantile(self, share: float, confidence: float = 0.95) -> Latency | None:
-        """Quantile with its interval for a report; None if too few latencies give an interval."""
+        """Quantile with its interval for a report; None if there are too few latencies for one."""
         found = self.latency(share, confidence)
         return found if found is not None and found.high_s < math.inf else None
 
@@ -154,7 +153,7 @@ class Windows:
         self._slots[-1].merge(latencies)
 
     def latest(self, samples: int, slots: int = 1) -> Histogram:
-        """The newest `slots`, and as many older ones as needed to have that many samples.
+        """Merge the newest `slots`, and as many older ones as are needed for that many samples.
 
         A busy service is thus judged by its last moments, a quiet one by a longer past.
         """
@@ -167,9 +166,9 @@ class Windows:
 
 
 def enough(share: float, confidence: float = 0.95) -> int:
-    """Latencies that a window should hold at least, so that a quantile of it has an interval.
+    """Number of latencies that a window should hold for its quantile to have a useful interval.
 
-    That is 1.4 times the minimum, with which all samples would have to be below its upper end.
+    It is 1.4 times the minimum, with which the interval's upper end would be the longest latency.
     """
     return int(_SPARE * fewest(share, confidence))
 

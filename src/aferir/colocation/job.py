@@ -85,7 +85,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     read: Read
     """Totals of the responses of all services."""
     services: tuple[Kept, ...]
-    """Each service, in their order."""
+    """Results of the services, in the order of the job's."""
     own_cpu_s: float
     """CPU seconds of the controller and its sensors' helpers, without its guard."""
     own_memory_bytes: int

@@ -1,4 +1,4 @@
-"""Takes threads out of SCHED_DEADLINE around faults of the kernel, and restores them.
+"""Takes threads out of SCHED_DEADLINE despite faults of the kernel there, and restores them.
 
 Sources: kernel/sched/deadline.c of Linux 6.18, Documentation/scheduler/sched-deadline.rst.
 """
@@ -94,9 +94,10 @@ def rescue(tid: int) -> bool:
 
 
 def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
-    """Whether the thread sleeps and is not throttled, or owes from earlier, or never ran.
+    """Whether the thread sleeps and can leave through a smaller reservation (see `put`).
 
     If it sleeps throttled, this waits for its runtime to be replenished, up to a period or 250 ms.
+    False if it can run, or is still throttled then.
     """
     until_ns = time.monotonic_ns() + min(period_ns, _PATIENCE_NS)
     while not _could_run(tid):

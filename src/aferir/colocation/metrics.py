@@ -85,8 +85,8 @@ _Label = tuple[tuple[str, str], ...]
 def text(service: str, tick: Tick, totals: Totals, restores: Restores) -> str:
     """OpenMetrics text of one decision.
 
-    `service`: label of all samples, the specifications of all services. Latency, rate and SLA of
-    each of several services have its own one as the label `name`.
+    `service`: label of all samples, the specifications of all services. If there are several,
+    latency, rate and SLA are given for each, with its own specification as the label `name`.
     """
     of = (("service", service),)
     samples: dict[Metric, list[tuple[_Label, float]]] = {metric: [] for metric in METRICS}

@@ -13,10 +13,10 @@ _NEGLIGIBLE = 1e-13
 def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, int] | None:
     """Ranks, from 1, of the order statistics that enclose the quantile; None: too few samples.
 
-    The number of samples at or below the true quantile is binomial, so P(X(low) <= quantile <=
-    X(high)) >= confidence, with half of the rest on either side (David and Nagaraja, Order
-    Statistics, 2003, 7.1). None if either end would lie beyond the extremes. Errors: ValueError
-    unless share and confidence are between 0 and 1.
+    The number of samples at or below the true quantile is binomial. So, if X(k) is the k-th
+    smallest sample, P(X(low) <= quantile <= X(high)) >= confidence, with half of the rest on either
+    side (David and Nagaraja, Order Statistics, 2003, 7.1). None if not even the smallest and the
+    largest sample enclose it. Errors: ValueError unless share and confidence are between 0 and 1.
     """
     if not (0 < share < 1 and 0 < confidence < 1):
         raise ValueError("a share and a confidence are between 0 and 1")
@@ -34,7 +34,7 @@ def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, in
 
 @lru_cache(maxsize=512)
 def lower_rank(samples: int, share: float, confidence: float) -> int:
-    """Rank of the lower end alone, which needs fewer samples; 0 if there are too few for it too."""
+    """Rank of the lower end alone, which needs fewer samples than both; 0 if there are too few."""
     rest = (1 - confidence) / 2
     if samples < 1 or (1 - share) ** samples > rest:
         return 0
@@ -53,7 +53,7 @@ def fewest(share: float, confidence: float) -> int:
 
 
 def _binomial(samples: int, share: float) -> tuple[int, list[float]]:
-    """Binomial probabilities that are not negligible, and the count of the first of them."""
+    """Binomial probabilities that are not negligible, and the number of successes of the first."""
     mode = min(samples, int((samples + 1) * share))
     peak = math.exp(
         math.lgamma(samples + 1)

@@ -11,12 +11,13 @@ from aferir.colocation.job import Tick
 from aferir.colocation.settings import Settings
 
 STEADY_S = 10.0
-"""Seconds without a change after which decisions become rarer: the longest hold of the policy
-`aferir`, so that nothing of what it does ends meanwhile."""
+"""Seconds without a change after which decisions become rarer: the default of `hold_s`, the time
+for which the policy `aferir` keeps a protection, so that none ends meanwhile."""
 FAR = 0.5
-"""Latency quantile in terms of the SLA's bound, below which every service must be for that."""
+"""Decisions become rarer only if each service's quantile is below this multiple of its SLA's
+bound."""
 RARER = 2
-"""Factor of the period then."""
+"""Factor by which the period is then multiplied."""
 
 
 class Pace:

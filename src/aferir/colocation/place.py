@@ -36,10 +36,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     parent: Path
     """Group below which the batch's group is created."""
     share: float = 1.0
-    """Weight of the service's group beside it, as a part of the default weight; at most 1."""
+    """Weight of the service's group beside it, divided by the default weight; at most 1."""
     low: Path | None = None
-    """The service's group beside it, if that group yields itself and no deeper place is
-    possible."""
+    """The service's group beside it, if that has a low weight and no deeper place is possible: the
+    batch then outranks it. None: it does not."""
 
     @property
     def problem(self) -> str:
@@ -53,7 +53,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def beside(services: Sequence[tuple[ServiceSpec, Sequence[int]]], have: Layout) -> Place | None:
-    """Place for the batch beside services, each with its processes, in groups that hold them all.
+    """Find the place for the batch beside services, given with the processes of each.
 
     None if no hierarchy is mounted.
     """
@@ -89,7 +89,7 @@ def group_of(memberships: str, controller: str) -> PurePosixPath | None:
 
 
 def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
-    """The group of the whole service: the named one if `path` is within it."""
+    """The group of the whole service: its named group if `path` is within it, else `path`."""
     if spec.group and path.is_relative_to(spec.group):
         return PurePosixPath(spec.group)
     if spec.unit in path.parts:
@@ -100,9 +100,9 @@ def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
 def below(root: Path, service: Collection[Path], *, may_enter: bool) -> Place:
     """The highest place at which the batch cannot outrank the service.
 
-    `service`: groups of the service. The search descends from the root into any group that holds
-    all of the service and yields to others, as the service competes with its siblings in there.
-    `may_enter`: whether the service's own group may be entered too.
+    `service`: groups of the service. The search descends from the root into a group if this holds
+    all of the service and has a low weight: outside of it, even an idle batch would take CPU time
+    from the service. `may_enter`: whether the service's own group may be entered too.
     """
     parent = root
     while service and parent not in service:
@@ -145,7 +145,7 @@ def _text(path: Path) -> str:
 
 
 def _share(group: Path) -> float:
-    """Weight of a group among its siblings, as a part of the default weight."""
+    """Weight of a group among its siblings, divided by the default weight."""
     if _number(group / "cpu.idle", 0):
         return _IDLE
     return min(
@@ -180,7 +180,7 @@ def _memberships(pid: int) -> str:
 
 
 def not_delegated(parent: Path) -> tuple[str, ...]:
-    """Controllers of version 2 that groups below `parent` need, lack, and could have."""
+    """Controllers of version 2 that groups below `parent` need and could have, but lack."""
     try:
         able = (parent / "cgroup.controllers").read_text(encoding="ascii").split()
         on = (parent / "cgroup.subtree_control").read_text(encoding="ascii").split()

@@ -1,8 +1,8 @@
-"""Batch work beside a real service: every policy as one arm of a repetition.
+"""Runs batch work beside a real service, with every policy as one arm of a repetition.
 
 The program is aferir itself (`aferir colocate measure`), which starts service, load and batch
-program and ends them again; so it runs in the native environment. In one on two hosts, the load is
-on the second, as in Oliveira 2022.
+program and ends them again; so it runs in the native environment. If the environment has two hosts,
+the load generator is on the second, as in Oliveira 2022.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SERVICES = {
     "elasticsearch": ("java", "setpriv"),
     "opensearch": ("java", "setpriv"),
 }
-"""Services, and the programs that each needs."""
+"""Services, each with the programs that it needs."""
 _FETCHED = ("elasticsearch", "opensearch")
 BATCH: Mapping[str, str] = {
     **{name: name for name in ("xz", "gcc", "povray", "ffmpeg")},
@@ -107,7 +107,7 @@ class Colocation(Program[ColocationParameters]):
     kinds = ("native",)
 
     def validate(self, parameters: ColocationParameters) -> list[Wrong]:
-        """Check that a closed loop has no rate, whose place its users take."""
+        """Check that a closed loop is given no rate, as its load is its number of users."""
         if not parameters.users:
             return []
         others = {"rate": parameters.rate, "step_to": parameters.step_to}

@@ -25,13 +25,13 @@ _ROUNDS = 5
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """Original state of the service, settings it may inherit, and the batch's control group."""
+    """State before a run: its threads, settings that new ones may inherit, the batch's group."""
 
     id: str
     """ID of the journal entry."""
     threads: tuple[Found, ...] = ()
     """Every thread that was changed, as it was found. The first thread of each process (tid = pid)
-    is always included, and stands for threads started later."""
+    is always included: threads started later are restored to its attributes."""
     since: int = 0
     """Time before anything was set, in clock ticks since boot. Threads started before it have
     inherited nothing from this run."""
@@ -92,7 +92,7 @@ def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tu
 def together(
     one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Controllers of both mappings, for each group."""
+    """Join two mappings of groups to controllers."""
     names = [*one, *(name for name in other if name not in one)]
     return {
         name: tuple(dict.fromkeys([*one.get(name, ()), *other.get(name, ())])) for name in names

@@ -19,7 +19,8 @@ _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit", "container", "pod")
 _KERNEL_THREADS = 2
 """Process ID of kthreadd, the parent of all kernel threads."""
 _RENAMED = 200
-"""Other processes whose name is read again at each call: one may rename itself (prctl(2))."""
+"""Number of known processes whose name is read again at each call, as a process may rename itself
+(prctl(2))."""
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):

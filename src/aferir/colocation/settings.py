@@ -178,8 +178,9 @@ class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
     threads: tuple[ThreadUse, ...] = ()
     """The critical threads that exist now."""
     occupied: float = 0.0
-    """Share of the fullest pool of critical threads that runs or waits for a CPU. Near 1 requests
-    queue, which a log does not show if it measures from when a thread takes up the request."""
+    """Share of the time in which the critical threads of the fullest pool run or wait for a CPU. If
+    it is near 1, requests queue, which a log does not show if it measures from when a thread takes
+    up the request."""
     service_cpus: float = 0.0
     """CPU seconds per second used by the whole service."""
     service_cores: int = 0
@@ -198,7 +199,7 @@ class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
 class State(ServiceState, frozen=True, kw_only=True):
     """Everything a policy knows at one decision, by default as of the last control period.
 
-    Where there are several services, the inherited fields are those of `several.together`: latency,
+    If there are several services, the inherited fields are those of `several.together`: latency,
     SLA, rate, silence and waits of the service that is worst off, CPU use and threads of all.
     """
 
@@ -245,12 +246,12 @@ class State(ServiceState, frozen=True, kw_only=True):
 
     @property
     def worst(self) -> str:
-        """Name for a sentence: that of the service worst off, `the service` if there is one."""
+        """Name, in a message, of the service worst off; `the service` if there is only one."""
         return self.name if self.services else "the service"
 
     @property
     def worst_sla(self) -> str:
-        """Name of its SLA for a sentence."""
+        """Name, in a message, of the SLA of the service that is worst off."""
         return f"the SLA of {self.name}" if self.services else "the SLA"
 
 

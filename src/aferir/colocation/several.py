@@ -15,10 +15,10 @@ from aferir.colocation.settings import ServiceState
 
 
 def worst_off(services: Sequence[ServiceState]) -> ServiceState:
-    """Return the service with the largest latency in terms of its SLA.
+    """Return the service whose latency is largest in proportion to its SLA's bound.
 
-    Violations that are certain (lower end of the interval above the bound) come first, and services
-    of which nothing is known last. Errors: ValueError if there is no service.
+    Services that certainly violate their SLA (lower end of the interval above the bound) come
+    first, and those of which nothing is known last. Errors: ValueError if there is no service.
     """
     return max(services, key=_urgency)
 

@@ -12,7 +12,8 @@ _UNHEARD_S = 2.0
 _UNHEARD_CPUS = 0.02
 """CPUs above which a service is taken to work although no answer of it has been read yet."""
 _ANSWERS = 20
-"""Expected number of answers, by the CPU time used, from which on silence is reported."""
+"""Silence is reported if the CPU time used since the last answer is enough for this many
+answers."""
 _USUAL = 0.3
 """Part of its usual CPU use below which a service is taken to be idle."""
 _REMEMBERED_S = 30.0

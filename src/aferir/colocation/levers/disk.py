@@ -1,4 +1,4 @@
-"""Disks: weight of the batch program's requests, and what it reads and writes in a second.
+"""Limits the batch program's use of disks: its requests' weight, and its bytes per second.
 
 The weight costs the batch nothing while nobody else uses the disk: `io.bfq.weight` (scheduler BFQ)
 and `io.weight` (io.cost) of version 2, `blkio.bfq.weight` of version 1. The limit is on each disk
@@ -18,7 +18,7 @@ from aferir.linux import cgroup
 
 _BLOCK = Path("/sys/block")
 _NO_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
-"""Beginnings of the names of devices that are no disks, or lead to one."""
+"""First letters of the names of block devices that are not disks of their own."""
 _V1 = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
 _BFQ = (("blkio", "blkio.bfq.weight", ""), ("unified", "io.bfq.weight", ""))
 _COST = (("unified", "io.weight", "default "),)
@@ -33,7 +33,7 @@ def disks(block: Path = _BLOCK) -> tuple[str, ...]:
 
 
 def _of_disks(file: str, block: Path) -> list[str]:
-    """Contents of that file of each block device that is a disk."""
+    """Contents of `file` in the folder of each block device that is a disk."""
     found: list[str] = []
     for path in sorted(block.glob(f"*/{file}")):
         if not path.relative_to(block).parts[0].startswith(_NO_DISKS):
@@ -43,10 +43,10 @@ def _of_disks(file: str, block: Path) -> list[str]:
 
 
 def can_weigh(folders: Mapping[str, Path], block: Path = _BLOCK, root: Path | None = None) -> bool:
-    """Whether weights of groups have an effect on some disk.
+    """Whether weights of control groups have an effect on any disk.
 
-    BFQ is its scheduler, or io.cost is enabled for it, which only an operator does. `root`: of
-    version 2; None: that of this machine.
+    They have one if the scheduler of a disk is BFQ, or if an operator has enabled io.cost. `root`:
+    root of version 2; None: that of this machine.
     """
     if _there(_BFQ, folders) and any("[bfq]" in one for one in _of_disks("queue/scheduler", block)):
         return True

@@ -1,4 +1,4 @@
-"""Memory: `memory.high` of the batch program, `memory.low` of the service.
+"""Limits the batch's memory by `memory.high`, and protects the service's by `memory.low`.
 
 `memory.high` reclaims and delays, and never kills. `memory.low` protects a group from reclaim as
 far as the groups above it are protected too. Source: cgroup-v2.rst, "Memory". Version 1 has
@@ -16,7 +16,7 @@ _HIGH, _LOW = "memory.high", "memory.low"
 
 
 def can(folders: Mapping[str, Path]) -> bool:
-    """Whether the batch program's group has the file."""
+    """Whether the batch program's group has the file `memory.high`."""
     return "unified" in folders and (folders["unified"] / _HIGH).exists()
 
 
@@ -40,5 +40,5 @@ def protection(group: Path, root: Path) -> list[Path]:
 
 
 def is_below(held: str, low_bytes: int) -> bool:
-    """Whether a file that holds this protects less (`held`: bytes, or `max`)."""
+    """Whether a `memory.low` that holds `held` (bytes, or `max`) protects less than `low_bytes`."""
     return held.isdecimal() and int(held) < low_bytes

@@ -18,7 +18,7 @@ INTERVAL_S = 5.0
 LEAST_CPUS = 0.01
 """Smallest limit of the batch in CPUs: with 0 it could never show that it has work to do."""
 _FIRST = 0.5
-"""Initial p as a part of the SLA: half, as the publication specifies none."""
+"""First value of p, divided by the SLA: half, as the publication specifies none."""
 
 
 def rule(p_s: float, sla_s: float) -> tuple[float, float]:

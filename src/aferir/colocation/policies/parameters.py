@@ -58,12 +58,13 @@ class Parameters(
     """Seconds for which a protection stays after its cause was last seen, and for which a mode
     that did harm is barred at first."""
     company: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.33
-    """CPUs used by other processes, divided by what the service leaves of the machine, above which
-    they are company; divided by the whole machine, above which they compete. Below 0.5, which is
-    what a batch of normal weight would leave them of one CPU."""
+    """Thresholds for the CPUs that other processes use. Divided by the share of the machine that
+    the service leaves, they count as company above this; divided by the number of all CPUs, they
+    compete above it. The default is below 0.5, the part of one CPU that a batch of normal weight
+    would leave them."""
     headroom: Annotated[float, Meta(ge=0.05, le=0.5)] = 0.3
-    """Share of CPUs, or of a thread pool, that must be free before the batch gains an advantage;
-    while it has one, half of that."""
+    """Share of CPUs, or of a thread pool, that must be free before the batch gains an advantage; to
+    keep it, half of that must be free."""
     responsive_s: Annotated[float, Meta(ge=0.004, le=0.1)] = 0.025
     """Longest time in seconds for which an interactive user may be kept from a CPU."""
     stretch: Annotated[float, Meta(ge=4.0, le=64.0)] = 16.0
@@ -106,8 +107,8 @@ class Parameters(
     def longest_bar_s(self) -> float:
         """Longest time in seconds for which a mode is barred.
 
-        It takes `patience_s` to see harm, so harm then takes up a part of (patience/hold)^2 of the
-        time, 1 % by default.
+        Harm is seen after `patience_s`. So even if the mode does harm after every bar, that takes
+        up only about (patience/hold)^2 of the time, 1 % by default.
         """
         return self.hold_s**2 / self.patience_s
 

@@ -18,7 +18,8 @@ LONGEST_S = 4.19
 _MOST_SHARE = 0.95
 """Largest share of one CPU, so that a thread that never sleeps leaves some time to others."""
 _MARGIN = 0.98
-"""Part of the admissible CPUs that is used, for rounding and for threads that start meanwhile."""
+"""Part of the admissible CPUs that is used; the rest covers rounding, and threads that start
+meanwhile."""
 
 
 class Reservation(msgspec.Struct, frozen=True):

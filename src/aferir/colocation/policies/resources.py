@@ -23,9 +23,11 @@ Resource = Literal["cpu", "memory", "disk"]
 NEAR, FAR = 0.8, 0.5
 """Shares of the SLA above which a limit is cut, and below which it is raised."""
 WAITS = 0.05
-"""Share of the time for which some task of the service must wait before a resource is lacking."""
+"""A resource is lacking if some task of the service waits for it for at least this share of the
+time."""
 CUT, STEP = 0.5, 0.1
-"""Factor by which a cut multiplies a limit; share of the first use that each raise adds."""
+"""Factor by which a cut multiplies a limit; each raise adds this share of the use before the first
+cut."""
 SETTLES_S = 1.0
 """Seconds between two changes of one limit: two of the sensor's intervals."""
 LEAST_WEIGHT = 1
@@ -40,7 +42,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     """Present limit; None: no limit."""
     first: int = 0
-    """The batch's use before the first cut, in bytes or B/s; each raise adds a share of it."""
+    """The batch's use before the first cut, in bytes or B/s; each raise adds `STEP` of it."""
     moved_s: float = float("-inf")
 
 
@@ -54,7 +56,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Limit on the weight of the batch's disk requests: the lowest weight, or no limit."""
     disk: Limit = Limit()
     low_bytes: int | None = None
-    """Memory of the service that is protected while the batch's is limited."""
+    """Bytes of the service's memory that are protected while the batch's memory is limited."""
 
 
 def waited_for(state: State) -> Resource | None:
@@ -83,7 +85,8 @@ def ratio_of(state: State) -> float | None:
 def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
     """Return the limit after one decision, which cuts it or may raise it.
 
-    A batch without a limit that uses no more than the least one is not what the service waits for.
+    An unlimited batch that uses at most `LEAST_BYTES` is not cut: the service does not wait because
+    of it.
     """
     ratio, blameless = ratio_of(state), limit.most is None and used <= LEAST_BYTES
     if ratio is None or blameless or state.time_s < limit.moved_s + SETTLES_S:
@@ -104,7 +107,7 @@ def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
 
 
 def weighed(before: Limit, disk: Limit, state: State, *, cut: bool) -> Limit:
-    """Return the weight of disk requests, the lowest at least as long as `disk` is limited."""
+    """Return the limit on the weight of disk requests; it is not lifted while `disk` is limited."""
     ratio, now_s = ratio_of(state), state.time_s
     if ratio is None:
         return before
@@ -155,7 +158,7 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
 
 
 def _settles(limit: Limit, state: State, lacks: bool) -> bool:
-    """Whether the last cut of a resource that the service lacks may still show an effect."""
+    """Whether a lacking resource was cut so recently that this may yet take effect."""
     return lacks and limit.most is not None and state.time_s < limit.moved_s + SETTLES_S
 
 

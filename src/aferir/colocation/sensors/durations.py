@@ -30,9 +30,9 @@ _SECONDS = {word: seconds for seconds, words in _WORDS.items() for word in words
 _NAMES = {seconds: unit for unit, seconds in UNITS.items()}
 _BY_LENGTH = sorted(_SECONDS, key=len, reverse=True)
 APART = tuple(word for word in _BY_LENGTH if len(word) > 1 and _SECONDS[word] <= 1)
-"""Units that may be apart from their number: no other words."""
+"""Units that a blank may separate from their number: of two letters or more, up to the second."""
 ATTACHED = tuple(word for word in _BY_LENGTH if word not in APART)
-"""Units that are read only right behind their number."""
+"""Units that are recognised only right behind their number, as they may be other words."""
 _LONGEST_TEXT = 200
 _NUMBER = r"\d{1,18}(?:\.\d{0,18})?(?:[eE][+-]?\d{1,3})?"
 _BARE = re.compile(_NUMBER)
@@ -67,13 +67,11 @@ _KNOWN = {
 _NOTHING = ("", "-")
 _WORD_ENDS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _TELLING = 4
-"""Number of letters from which a unit is recognised in the middle of a name too, not just at its
-end.
-"""
+"""Fewest letters of a unit that is recognised in the middle of a name too, not just at its end."""
 
 
 def seconds(text: str, unit_s: float = 1.0) -> float | None:
-    """One duration in seconds; None if the text is no duration, or too long a one. Errors: none."""
+    """One duration in seconds; None if the text is none, or above `LONGEST_S`. Errors: none."""
     text = text.strip()
     if not text or len(text) > _LONGEST_TEXT:
         return None
@@ -118,7 +116,8 @@ def says_nothing(text: str) -> bool:
 def unit_of(name: str) -> str | None:
     """The unit in a field's name (`took_ms`, `time (ms)`, `latency_ms_hist`), or of a known field.
 
-    Short units other than `ms` are such only at the end (`us_east`). None if the unit is unknown.
+    Except for `ms`, units of fewer than four letters are recognised only at the end: `us_east` has
+    none. None if the unit is unknown.
     """
     if name in _KNOWN:
         return _KNOWN[name]

@@ -26,10 +26,11 @@ _LABEL = re.compile(
 )
 _END = re.compile(r"[ \t]*\}")
 _VALUE = re.compile(r"[ \t]*(\S+)(?:[ \t]+[-+]?[0-9.eE+-]+)?(?:[ \t]+(?:st|ct)@\S+)?[ \t]*(?:#.*)?")
-"""Value, time stamp, start time (OpenMetrics 2.0) and exemplar."""
+"""Matches what follows a sample's labels: value, time stamp, start time (OpenMetrics 2.0),
+exemplar."""
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _SPREAD = 32
-"""Points over which the latencies of a bucket are spread evenly."""
+"""Number of points over which the latencies of a bucket are spread evenly."""
 
 
 class Gained(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class Scraped(msgspec.Struct, frozen=True):
 
 
 def read_buckets(text: str, selector: Selector) -> Scraped:
-    """Buckets of the histogram, by the other labels, of the selected series.
+    """Read the buckets of the selected series, by the labels of each series other than `le`.
 
     Any tokens may be separated by blanks, exemplars may follow (OpenMetrics 1.0), and names may be
     in quotation marks (Prometheus 3). Errors: none.
@@ -82,9 +83,10 @@ def read_buckets(text: str, selector: Selector) -> Scraped:
 
 
 def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
-    """Complete series: those with the +Inf bucket and every bucket that they had before.
+    """Labels of complete series: they have the +Inf bucket, and every bucket that they had before.
 
-    The +Inf bucket holds all latencies: if another one holds more, buckets are not cumulative.
+    The +Inf bucket counts all latencies. A series in which another bucket counts more is left out,
+    as its buckets are not cumulative.
     """
     return {
         labels

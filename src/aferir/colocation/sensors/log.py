@@ -19,8 +19,8 @@ from aferir.colocation.sensors.tail import Tail
 MOST_LINES = 100
 """Lines parsed per call: a thousand a second suffice for a narrow interval of a 95th percentile."""
 _REMEMBERED = 1000
-"""Lines over which the share of unparsed lines is judged; the weight of older ones is halved each
-time."""
+"""Number of lines above which all counts are halved, so that the share of unparsed lines is that of
+the latest lines."""
 _STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
 _UNKNOWN = "; give the format that the service writes, e.g. nginx:PATH#FORMAT"
 _PAST_BYTES = 1 << 16

@@ -24,8 +24,8 @@ from aferir.programs.kernels import kernel_path
 
 _MOST_OPEN = 256
 _REUSE = 4
-"""Requests per connection. Reuse saves most of the cost of new connections; soon other workers of
-the service are reached, and a service with few connections hardly loses one."""
+"""Requests per connection. Reuse saves most of the cost of new connections. There are only a few,
+so that other workers are soon reached, and a service with few connections hardly loses one."""
 _DURATION_S = 1_000_000
 """Seconds after which `request-clients` ends; it is then started again."""
 _AGAIN_S = 1.0

@@ -26,8 +26,8 @@ from aferir.errors import AferirError
 _MOST_REDIRECTS = 5
 _MOST_FALLS = 2
 _RECENT = 20
-"""Scrapes among which more than `_MOST_FALLS` found counts below those of the one before if several
-processes answer in turn, each with its own counts. A service that is restarted falls once."""
+"""Number of latest scrapes that are remembered. If counts have fallen in more than `_MOST_FALLS` of
+them, several processes answer in turn, each with its own counts; after a restart they fall once."""
 _FALLING = "several processes answer in turn, or it is no counter"
 _INSTEAD = {"histogram": "; if it is native, let the service export classic buckets too"}
 """What to add if a metric has no buckets, by its declared type."""

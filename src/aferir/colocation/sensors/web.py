@@ -1,4 +1,4 @@
-"""URLs of HTTP, memcached and Redis, and requests for sensors."""
+"""Parses URLs of HTTP, memcached and Redis, and fetches documents for sensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aferir.errors import UsageError
 MOST_BYTES = 16 << 20
 """Bytes after which a response is truncated."""
 STORES = ("memcached", "redis")
-"""Schemes of URLs that name keys."""
+"""Schemes of URLs that contain keys of a store instead of a path."""
 _LONGEST_KEY = 250
 _HTTP_PORT = 80
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -88,7 +88,7 @@ def redirected(address: Address, onward: str) -> Address:
 
 
 def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
-    """The response's text and "", or "" and the target of a redirect.
+    """Return the response's text and "", or, if it is a redirect, "" and its target.
 
     Errors: OSError, http.client.HTTPException; also if the response was truncated.
     """

@@ -1,4 +1,4 @@
-"""aferir's policy, of small controllers. Its theory is docs/concepts/colocation-modes.md."""
+"""aferir's own policy, made of small controllers; see docs/concepts/colocation-modes.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The one table of modes, and the step from one to the next.
+"""Decides on the policy's mode, by the one table of modes.
 
-The first row whose condition holds is the next mode. A mode begins after its condition has held for
-`patience_s`, unless it protects somebody, and one that did harm is barred for a while.
+The first row whose condition holds gives the next mode. A mode begins after its condition has held
+for `patience_s`, or at once if it protects somebody. A mode that did harm is barred for a while.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     begins: Condition
     stays: Condition | None = None
-    """Condition while in the mode; None: the same."""
+    """Condition for staying in the mode; None: the same as `begins`."""
     harms: Condition = lambda _: False
-    """Whether the mode, while in it, does harm and is to be barred."""
+    """Whether the mode does harm since it began; it is then left and barred for a while."""
     at_once: bool = False
-    """The mode protects somebody, and begins without waiting."""
+    """Whether the mode begins without waiting, as it protects somebody."""
     why: str
 
 
@@ -44,7 +44,10 @@ def _apart(view: View) -> bool:
 
 
 def _still_apart(view: View) -> bool:
-    """Whether the batch stays confined: at most for `hold_s`, as it cannot show a need for more."""
+    """Whether the batch stays on its own CPUs, for at most `hold_s`.
+
+    It is released after that because it cannot show there that it could use more.
+    """
     soon = view.signals.time_s - view.before.since_s < view.chosen.hold_s
     alone = not view.signals.company.active
     return view.few and alone and soon and view.needs == view.before.own_cpus
@@ -76,7 +79,10 @@ def _still_weighted(view: View) -> bool:
 
 
 def _others_count(view: View) -> bool:
-    """Others are present beside whom the batch may have a share, and the service comes first."""
+    """Whether there are other processes beside whom the batch may have a share.
+
+    Not if they compete while reservations are possible: the service then comes first.
+    """
     signals, wish = view.signals, view.chosen.batch_share
     present = signals.beset.active if wish is None else wish > 0 and signals.company.active
     return present and not (signals.beset.active and view.plan.shares)
@@ -100,8 +106,9 @@ def _contended(view: View) -> bool:
 def _leaves(view: View, most: float, stretch: float) -> bool:
     """Whether a service under SCHED_FIFO leaves other processes enough CPU time, soon enough.
 
-    In an M/M/m queue, all m CPUs are busy without a break for 1 / (m mu - lambda) on average, where
-    1 / mu is the CPU time of a request. The longest such time is to be below `responsive_s`.
+    In an M/M/m queue with lambda requests per second, each of which takes 1 / mu of CPU time, all m
+    CPUs are busy without a break for 1 / (m mu - lambda) on average. `stretch` times that, the
+    longest such time, must be below `responsive_s`.
     """
     state, used = view.state, view.signals.used
     cores = state.service_cores or state.cores

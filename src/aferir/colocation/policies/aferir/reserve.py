@@ -30,7 +30,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     periods: Mapping[int, float] = MappingProxyType({})
     """Period in seconds of each thread (tid): that of its service."""
     whole: bool = False
-    """Every worker gets nearly a whole CPU and is hardly ever throttled."""
+    """Whether every worker gets nearly a whole CPU, so that it is hardly ever throttled."""
 
     def schedules(self) -> dict[int, Schedule]:
         """Schedules of the threads; they may also use what other reservations leave (GRUB)."""
@@ -41,7 +41,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return made
 
     def workers(self) -> list[int]:
-        """Threads (tid) with one of the large reservations."""
+        """Threads (tid) that have more than half of the largest reservation."""
         large = max(self.shares.values(), default=0.0)
         return sorted(tid for tid, share in self.shares.items() if share > large / 2)
 
@@ -82,7 +82,7 @@ def _tids(one: ServiceState) -> list[int]:
 
 
 def _little(one: ServiceState, signals: Signals, chosen: Parameters) -> list[int]:
-    """Threads that use almost nothing of what the service's critical threads use on average."""
+    """Threads whose CPU use is next to nothing beside the service's mean per critical thread."""
     used = {tid: signals.threads[tid] for tid in _tids(one)}
     mean = sum(used.values()) / max(len(used), 1)
     return [tid for tid, cpus in used.items() if cpus < chosen.least_share * mean]
@@ -91,7 +91,7 @@ def _little(one: ServiceState, signals: Signals, chosen: Parameters) -> list[int
 def _whole_period_s(bound_s: float, least: float, chosen: Parameters) -> float:
     """Period in seconds of reservations of nearly whole CPUs.
 
-    Others are kept off these CPUs for a period, so it is short for interactive users too.
+    A thread may keep others off its CPU for a period, so it is short enough for interactive users.
     """
     far_s = min(chosen.near / (1 - least), 1.0) * bound_s / 4
     tick_s = min(_TICK_S / least, bound_s / 2)
@@ -103,7 +103,8 @@ def _period_s(
 ) -> float:
     """Period in seconds of smaller reservations; 0 if a request would wait for several periods.
 
-    `reserved`: the service has reservations now, and keeps them up to longer requests.
+    `reserved`: the service has reservations now, so that it keeps them even if its requests have
+    become somewhat longer.
     """
     bound_s = one.sla.bound_s
     period_s = max(chosen.near / 4 * bound_s, _TICK_S / least)

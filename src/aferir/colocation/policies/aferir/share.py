@@ -17,13 +17,17 @@ from aferir.colocation.settings import State
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """Quantile (divided by the bound) and use of a whole batch; the quantile with a cut one."""
+    """Test of whether a cut of the batch lowers the quantile (here divided by the SLA's bound).
+
+    `whole` and `use`: quantile, and the batch's share of the machine, at the cut; `seconds`: time
+    observed since.
+    """
 
     whole: float
     use: float
     seconds: float = 0.0
     total: float = 0.0
-    """Integral of the quantile over those seconds with a cut batch."""
+    """Integral of the quantile over `seconds`, in seconds."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +48,9 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
     """Seconds after a change until the latency window holds only later answers.
 
-    It is the age of the window, at least four control periods (two of the window, one to measure
-    and one to apply; half of one is left for jitter), and at most `patience_s`.
+    They are the length of the window, but at least 3.5 control periods and at most `patience_s`.
+    Two periods are the shortest window, one is for measuring, and one, less half for jitter, for
+    applying.
     """
     window_s = state.latency.n / state.rate if state.latency and state.rate > 0 else 0.0
     return min(max(3.5 * signals.past_s, window_s), chosen.patience_s)
@@ -76,7 +81,7 @@ def control(
 
 
 def _noted(cut: Share, before: Share, signals: Signals, use: float) -> Share:
-    """Return the reduced share with its time and a trial; the old one if it is not smaller."""
+    """Return the cut share with its time and a trial, or `before` if it is not smaller."""
     if cut.share >= before.share:
         return before
     now_s = signals.time_s
@@ -85,7 +90,7 @@ def _noted(cut: Share, before: Share, signals: Signals, use: float) -> Share:
 
 
 def _grown(signals: Signals, chosen: Parameters, before: Share) -> Share:
-    """Grow to the ceiling, and the ceiling itself more slowly, while the SLA is met."""
+    """Raise the share up to its ceiling, and the ceiling more slowly, while the SLA is met."""
     share, ceiling = before.share, before.ceiling
     if signals.quantile < chosen.calm:
         slowly = chosen.grow_per_s * chosen.patience_s / chosen.hold_s

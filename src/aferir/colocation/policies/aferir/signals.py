@@ -27,14 +27,15 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the last decision, at most 1."""
     verdict: Verdict = "calm"
     quantile: float = math.inf
-    """Latency quantile of the service worst off divided by its SLA's bound; infinite if that of
-    any working service is unknown."""
+    """Quotient of latency quantile and SLA's bound, the largest of all services; infinite if the
+    latency of a service that works is unknown."""
     ratio: float = 0.0
     """Latency quantile divided by the SLA's bound, smoothed; it begins at 0."""
     late: bool = False
-    """The SLA is certainly violated, or the smoothed quantile is above `caution`."""
+    """Whether the SLA is certainly violated, or the smoothed quantile above `caution`."""
     load: float = 0.0
-    """CPUs that the service uses, smoothed briefly; `used`: over the window of its rate."""
+    """CPUs that the service uses, smoothed over a quarter of `patience_s`; `used`: the same over
+    twice `patience_s`, about the time over which its rate is measured."""
     used: float = 0.0
     busy: float = 0.0
     """CPUs that the batch uses."""
@@ -44,11 +45,12 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     threads: Mapping[int, float] = MappingProxyType({})
     """CPUs of each critical thread (tid)."""
     lately: Hold = Hold()
-    """The service is, or was recently, late."""
+    """Whether the service is, or was recently, late."""
     company: Hold = Hold()
-    """Other processes use more CPU time than the system's own housekeeping."""
+    """Whether other processes use, or recently used, more than the system's own housekeeping
+    does."""
     beset: Hold = Hold()
-    """Other processes compete for the CPUs."""
+    """Whether other processes compete for the CPUs, or recently did."""
 
 
 def time_constants(chosen: Parameters) -> dict[str, float]:
@@ -115,7 +117,7 @@ def _gravest(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def judge(state: ServiceState, chosen: Parameters) -> Verdict:
-    """Judge a service: `danger` violates its SLA for certain, `hold` may, `calm` does not.
+    """Judge the SLA: `danger`: certainly violated; `hold`: perhaps; `calm`: not.
 
     A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
     service that uses CPU but has answered nothing for 5 SLA bounds is in danger as well.
@@ -132,6 +134,6 @@ def judge(state: ServiceState, chosen: Parameters) -> Verdict:
 
 
 def others_cpus(state: State) -> float:
-    """CPUs of all but service, batch, and those whose own reservations nothing here delays."""
+    """CPUs used by processes that are neither service nor batch and have no reservation."""
     used = state.cores - state.idle_cpus - state.steal_cpus - state.others_reserved_cpus
     return max(used - state.service_cpus - state.batch_cpus, 0.0)

@@ -1,4 +1,4 @@
-"""Time in decisions, as frozen values: hysteresis, smoothing, holds, and back-off after harm."""
+"""Takes account of time in decisions: hysteresis, smoothing, holds, and bars after harm."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Hold(msgspec.Struct, frozen=True):
 
 
 class BackOff(msgspec.Struct, frozen=True):
-    """A bar after harm; it doubles with each harm that comes sooner than the last bar was long."""
+    """Bar of a mode after harm; twice as long if harm returns sooner than the last bar was long."""
 
     until_s: float = -math.inf
     wait_s: float = 0.0
 
     def after_harm(self, now_s: float, well_s: float, first_s: float, longest_s: float) -> BackOff:
-        """Return the next bar, after `well_s` seconds without harm."""
+        """Return the bar that begins now; `well_s`: seconds without harm before it."""
         wait_s = first_s if well_s >= self.wait_s else min(2 * self.wait_s, longest_s)
         return BackOff(now_s + wait_s, wait_s)
 

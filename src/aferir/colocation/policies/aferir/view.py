@@ -17,7 +17,7 @@ from aferir.colocation.settings import State
 
 
 class Mode(enum.Enum):
-    """Rank of service, batch and others; docs/concepts/colocation-modes.md says what each costs."""
+    """Ways to rank service, batch and others; docs/concepts/colocation-modes.md has their costs."""
 
     APART = "apart"
     WEIGHTED = "weighted"
@@ -43,7 +43,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
     since_s: float = -math.inf
     why: str = "the start"
     late: Hold = Hold()
-    """The service was recently late in this mode."""
+    """Whether the service was recently late in this mode."""
     own_cpus: int = 0
     """CPUs that the batch has to itself in the mode `apart`."""
     tracks: Mapping[Mode, Track] = MappingProxyType({})
@@ -58,26 +58,31 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     chosen: Parameters
     before: Modes
     limited: bool
-    """The batch's share is below 1, or the parameter `batch_share` is 0: its group is idle."""
+    """Whether the batch's group is restricted: its share is below 1, or the parameter `batch_share`
+    is 0."""
     lightest: bool
-    """The batch has the lowest weight, and the latency window holds only answers since then."""
+    """Whether the batch has the lowest weight, and has had it for all answers in the latency
+    window."""
 
     @property
     def heavy(self) -> bool:
-        """Whether one CPU is not enough for a service of no more workers than CPUs."""
+        """Whether the service needs more than one CPU, and each worker could reserve one.
+
+        One CPU counts as too little from `Parameters.full` of it on.
+        """
         was = any(one.cpus for one in self.state.now.threads.values())
         load, chosen = self.signals.load, self.chosen
         return self.plan.whole and exceeds(load, chosen.full, chosen.free, was=was)
 
     @property
     def fills(self) -> float:
-        """Occupied share of the pool; if `heavy`, used share of the CPUs that it could use."""
+        """Occupied share of the pool; if `heavy`, CPUs used as a share of those used or idle."""
         load, idle = self.signals.load, self.signals.idle
         return load / (load + idle) if self.heavy else self.state.occupied
 
     @property
     def few(self) -> bool:
-        """Whether the batch is unlimited and has fewer busy threads than the machine CPUs."""
+        """Whether the batch is unlimited and has fewer busy threads than the machine has CPUs."""
         most = self.state.cores - 1 + self.chosen.headroom
         return not self.limited and self.chosen.least_share < self.signals.busy < most
 
@@ -88,7 +93,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether the quantile is known, and near the SLA."""
+        """Whether the quantile is known, and above `near`."""
         return math.inf > self.signals.quantile > self.chosen.near
 
     @property

@@ -1,8 +1,9 @@
 """The batch's weight in the fair class while it is in the mode `weighted`.
 
-A batch of fewer threads than CPUs gets more the longer a service thread waits that wakes beside it.
-The weight goes from 1 to the default of 100 by factors of 10^0.5: up while the quantile is far
-below the SLA, down by two of them when it nears the SLA or requests queue.
+With more weight, a batch of fewer threads than CPUs gets more CPU time, but service threads that
+wake on one of its CPUs wait longer. The weight goes from 1 to the default of 100 in steps, each a
+factor of 10^0.5: one step up while the quantile is far below the SLA, two down when it nears the
+SLA or requests queue.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
     changed_s: float = -math.inf
     cut_s: float = -math.inf
     ceiling: int = _HIGHEST
-    """Highest step until `hold_s` after the last cut."""
+    """Highest step that is allowed until `hold_s` after the last cut."""
 
     @property
     def value(self) -> int:

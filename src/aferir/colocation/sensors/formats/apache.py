@@ -1,4 +1,4 @@
-"""Apache's access log, by its LogFormat: `%h %l %u %t "%r" %>s %b %D`; Tomcat's, too.
+"""Parses access logs of Apache and Tomcat by their LogFormat, such as `%h %l %u %t "%r" %>s %b %D`.
 
 Sources: mod_log_config; Tomcat, Access Log Valve, whose `%D` is in milliseconds before version 10.
 Whole seconds (`%T`) are too coarse to tell whether a service level is met.
@@ -20,7 +20,7 @@ _REMEDY = "log %D (microseconds), e.g. at the end of `combined`"
 
 
 def by_log_format(text: str, unit: str | None = None) -> Parser:
-    """A parser for a LogFormat; `unit`: that of its `%D` or `%T` if it is another than Apache's.
+    """Make a parser for a LogFormat; `unit`: unit of its `%D` or `%T`, if not Apache's.
 
     Errors: UsageError if it has no time, or one in whole seconds.
     """

@@ -12,13 +12,13 @@ from aferir.errors import UsageError
 _FOLLOWS = re.compile(
     rf"(?:\s?(?i:{'|'.join(durations.APART)})|{'|'.join(durations.ATTACHED)})(?![\w=:])".encode()
 )
-"""Unit behind a number."""
+"""Matches a unit behind a number."""
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
-"""Continuation of a list of times, one per server tried, of which the number is the first."""
+"""Matches what follows the first number of a list of times, one per server tried."""
 _MORE = re.compile(rb"\.?\d|(?:,\d{3})+(?:\.\d+)?(?!\w|,\S)|[,']\d+" + _FOLLOWS.pattern)
-"""Continuation of a number of which only the beginning was found: `12` of `12.7`."""
+"""Matches the rest of a number of which only the beginning was found: `.7` after `12`."""
 _LESS = re.compile(rb"\d([.,']?)\Z")
-"""Beginning of a number of which only the end was found: `7` of `12.7`."""
+"""Matches the beginning of a number of which only the end was found: `12.` before `7`."""
 _NAMED = re.compile(rb"([A-Za-z_][\w.-]{0,60})\"?\s?[=:]\s?\"?\Z")
 """Name of a field right before its value, as in logfmt and JSON."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")
@@ -39,13 +39,13 @@ def except_lines(parse: Parser, expressions: Sequence[str]) -> Parser:
 
 
 def parser(expression: str, unit: str | None = None) -> Parser:
-    r"""A parser that searches a line for the group `latency`, or the first, and for `status`.
+    r"""Make a parser: the latency is in group `latency`, or else the first, the status in `status`.
 
     A unit that follows the number in the text, or with which the field's name ends (`took_ms=12`),
     is used unless the user names one. If the expression ends with a number that is the first of a
-    list of times, the line is not understood: `([\d., ]+)` reads all, `([\d.]+),` the first.
-    Nor is it if the number is only a part of one, as `12` of `12.7`. Errors: UsageError if the
-    expression is invalid, has no group, or the unit is unknown.
+    list of times, the line is not understood: `([\d., ]+)` reads all, `([\d.]+),` the first. A line
+    is not understood either if the expression finds only a part of a number, as `12` of `12.7`.
+    Errors: UsageError if the expression is invalid, has no group, or the unit is unknown.
     """
     if unit is not None and unit not in durations.UNITS:
         raise UsageError(
@@ -92,8 +92,8 @@ def _compiled(expression: str) -> re.Pattern[bytes]:
 def _is_part(line: bytes, found: re.Match[bytes], group: str | int) -> bool:
     """Whether the number that was found is a part of a longer one in the line.
 
-    A comma may be that of a table: it belongs to a number only before three digits, or if a unit
-    follows.
+    A comma may separate columns: it is taken for a part of the number only if three digits follow,
+    or if a unit follows the number.
     """
     start, end = found.span(group)
     begins, ends = found.start() == start, found.end() == end
@@ -105,7 +105,7 @@ def _is_part(line: bytes, found: re.Match[bytes], group: str | int) -> bool:
 
 
 def _unit_around(line: bytes, start: int, end: int) -> bytes:
-    """Unit after a number in a line, or that in which the field's name ends; b"" if neither."""
+    """Unit after a number in a line, or at the end of its field's name; b"" if there is neither."""
     if follows := _FOLLOWS.match(line, end):
         return follows[0]
     named = _NAMED.search(line, max(0, start - 64), start)

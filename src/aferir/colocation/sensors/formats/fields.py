@@ -55,15 +55,15 @@ _STREAM_TYPES = (
     "response.headers.content-type",
 )
 _MAY_BE_ANOTHER = ("code", "status", "status_code", "statusCode", "StatusCode")
-"""Names of fields that may hold a program's own code instead of an HTTP status (100 and more);
-others hold 0 if there was no response, such as Envoy's `response_code`."""
+"""Names of fields that may hold a program's own code: only values from 100 on are an HTTP status.
+In fields of other names, such as Envoy's `response_code`, 0 means that there was no response."""
 _ENDS_OF_OTHERS = (".code", ".status")
 _STATUSES = range(-1, 1000)
 _decode = msgspec.json.Decoder().decode
 
 
 class _Names(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths of the fields to look up in objects with the same keys, by their meaning."""
+    """Paths of HTTP statuses, gRPC codes, gRPC method types and content types in an object."""
 
     statuses: tuple[str, ...]
     codes: tuple[str, ...]
@@ -167,8 +167,8 @@ def _status(document: Mapping[str, Any], names: Iterable[str]) -> int | None:
 def _names(keys: tuple[str, ...], field: str) -> _Names:
     """Select the names to look up in an object with these keys.
 
-    The lines of a log have few sets of keys, and most names are in none of them. HTTP's status is
-    that of the object that holds the time (`httpRequest.latency`), or of the document.
+    The lines of a log have few sets of keys, and most names are in none of them. The HTTP status is
+    looked for beside the time (`httpRequest.latency`), and in the document itself.
     """
     beside = field.rpartition(".")[0]
     statuses = (*(f"{beside}.{name}" for name in _STATUS if beside), *_STATUS)

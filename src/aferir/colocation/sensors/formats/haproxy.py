@@ -27,7 +27,8 @@ _EVENT = re.compile(
     rb"(?:Connect from \S+ to |(?:Backup )?Server \S+ is |Health check for |Proxy \S+ "
     rb"|backend \S+ has |\S+:\d+ \[[^\]]+\] [^ /]+/[^ ]+: ).*"
 )
-"""Connections that brought no request (8.2.1, 8.2.5), and changes of servers and proxies."""
+"""Matches reports of connections without a request (8.2.1, 8.2.5), or of changes of servers and
+proxies."""
 
 
 def parse(line: bytes) -> Heard:

@@ -1,4 +1,4 @@
-"""NGINX's `combined` format with the request time at its end, and ingress-nginx's default."""
+"""Parses NGINX's `combined` with the request time at its end, and ingress-nginx's default."""
 
 from __future__ import annotations
 

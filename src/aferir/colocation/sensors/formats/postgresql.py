@@ -24,7 +24,7 @@ _SEVERITY = re.compile(
 )
 
 _OTHER_LANGUAGE = re.compile(rb"LOG: {1,2}(?:\w{5}: )?[^\d:]{1,20}: \d+[.,]\d+ ms")
-"""A duration in the words of another lc_messages, such as `Dauer: 16,596 ms`."""
+"""Matches a duration in the words of another language (lc_messages), such as `Dauer: 16,596 ms`."""
 _GOES_ON = re.compile(rb"(?:\[\d+-(?:[2-9]|\d\d+)\]|(?:\[\d+-\d+\] )?(?:\t|#011))")
 """Start of a line that continues a query; syslog numbers its lines, and writes a tab as `#011`."""
 

@@ -20,7 +20,8 @@ from aferir.errors import UsageError
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TIME_NAMES = ("request_time", "upstream_response_time")
 _NUMBER = r"\d{1,12}\.\d{1,9}"
-"""Seconds have decimals here, and other units have none, so that neither is taken for the other."""
+"""A time in seconds. These have decimals here, and times in other units have none (`_WHOLE`), so
+that neither is taken for the other."""
 _WHOLE = r"\d{1,15}"
 _TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
 _LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
@@ -32,7 +33,8 @@ _GRPC_ROLES = {
     "upstream_http_": "code_above",
     "upstream_trailer_": "code_trailed_above",
 }
-"""Groups of gRPC's status by the prefix of its variable: of a failed call it is in the header."""
+"""Name of the group for gRPC's status, by the prefix of NGINX's variable: it is in the trailer, or
+in the header if the call failed at once."""
 _STREAM = b"text/event-stream"
 _DECLARED = re.compile(r"\s*(?:log_format\s+\S+\s+)?(?:escape=\w+\s+)?(.*?);?\s*", re.DOTALL)
 
@@ -47,7 +49,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_declared(text: str) -> str:
-    """The format from nginx.conf's syntax: without `log_format NAME`, quoted pieces joined."""
+    """Return the format without nginx.conf's syntax: no `log_format NAME`, quoted pieces joined."""
     found = _DECLARED.fullmatch(text)
     text = found[1] if found else text
     pieces = re.findall(r"'((?:[^'\\]|\\.)*)'", text)
@@ -57,7 +59,7 @@ def as_declared(text: str) -> str:
 
 
 def chosen(text: str) -> Template:
-    """The template with the time that it contains: the request's, or else the upstream servers'.
+    """Return the template, with the request's time or, if it has none, the upstream servers'.
 
     Errors: UsageError if it contains neither.
     """

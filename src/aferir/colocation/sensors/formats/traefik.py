@@ -21,7 +21,7 @@ _NO_STATUS = re.compile(rb'" (?:0|-) (?:\d+|-) "|"DownstreamStatus":0\b')
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; status 0 is that of WebSockets and streams that were read to their end.
+    """Parse a line of Traefik's log; status 0 is a WebSocket or stream that was read to its end.
 
     Traefik writes it also if a middleware answered, and a dash if there was no route.
     """
