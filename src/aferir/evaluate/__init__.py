@@ -1,1 +1,1 @@
-"""Worth of environments for a user's weights, from runs that are there."""
+"""Ranks environments by criteria that the user weights, from runs that exist already."""

@@ -1,8 +1,8 @@
 """Cost of each environment by each criterion, from evaluations of runs. Pure.
 
-A cost is a positive factor, 1 or more times as bad; costs are kept as logarithms, with their
-standard error. Where several figures answer a criterion, its cost is their geometric mean, which
-does not depend on the baseline (Fleming and Wallace 1986).
+A cost is a positive factor: 2 is twice as bad as 1. Costs are kept as logarithms, with their
+standard error. If several figures answer a criterion, its cost is their geometric mean, which does
+not depend on the baseline (Fleming and Wallace 1986).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OTHER_QUESTIONS = (
     *("clock", "mpi-clock", "colocation"),
     *("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie"),
 )
-"""Programs whose duration is no measure of performance: they run for a given time."""
+"""Programs whose duration does not measure performance, since they run for a given time."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +52,13 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Finder = Callable[[Profile, str, Evaluation], Iterator[Figure]]
-"""Function of the profile, the name of the baseline and a run."""
+"""Function that yields figures, given the profile, the name of the baseline, and a run."""
 
 
 def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[Cost, ...]:
     """Compute all costs that follow from the runs and from the profile's prices, by criterion.
 
-    Environments that the profile does not choose from do not decide which groups are compared.
+    Environments outside the profile's choice have no influence on which groups are compared.
     """
     chosen = profile.general.environments
     measured = {
@@ -77,11 +77,11 @@ def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[
 
 
 def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]:
-    """Mean of each environment's figures, over the groups that all of them have.
+    """Mean of each environment's figures, over the groups that all environments have.
 
     Each group counts once, also if an environment has several figures in it: groups of large
-    figures would otherwise make it dearer than an environment that has one in each. If no group
-    is common to all, environments with the most groups are compared, and the others lack the
+    figures would otherwise make it dearer than an environment that has one in each. If no group is
+    common to all, environments with the most groups are compared, and the others lack the
     criterion.
     """
     by_environment: dict[str, dict[str, list[Figure]]] = {}
@@ -107,7 +107,7 @@ def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]
 
 
 def _mean(logs: Sequence[Estimate]) -> Estimate:
-    """Mean of independent estimates; its error is that of the parts, not their scatter."""
+    """Mean of independent estimates; its error comes from their errors, not from their scatter."""
     m, n = len(logs), min(one.n for one in logs)
     value = sum(one.value for one in logs) / m
     errors = [one.error for one in logs if one.error is not None]
@@ -195,7 +195,7 @@ def _time_precision(profile: Profile, _: str, run: Evaluation) -> Iterator[Figur
 
 
 def _isolation(_: Profile, __: str, run: Evaluation) -> Iterator[Figure]:
-    """Ratio of the duration with neighbours to that of a tenant that is alone."""
+    """Ratio of the duration beside other tenants to the duration of a single tenant."""
     seen = Seen(evaluation=run)
     for cell in run.cells:
         beside = _tenants(cell) > 1 and cell.program not in _OTHER_QUESTIONS

@@ -146,7 +146,7 @@ def _standings(
 def _draw(
     table: _Table, weights: Mapping[Criterion, float], names: Sequence[str], seed: int
 ) -> _Scores:
-    """Scores of all draws, a row each; the same numbers for the same seed, figures and order."""
+    """Scores of all environments, a row for each draw; equal for equal seed, figures and order."""
     rng, whole = np.random.default_rng(seed), sum(weights.values())
     scores = np.zeros((DRAWS, len(names)))
     for criterion, weight in weights.items():
@@ -167,7 +167,7 @@ def _moves(
     used: Mapping[Criterion, float],
     names: Sequence[str],
 ) -> tuple[Move, ...]:
-    """Crossings of each weight whose criterion all ranked environments have, also of weight 0."""
+    """Nearest crossings of each weight, also of 0, whose criterion all environments have."""
 
     def behind(name: str) -> float:
         return sum(

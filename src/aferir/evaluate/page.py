@@ -55,7 +55,7 @@ def sections(
 ) -> tuple[Section, ...]:
     """All sections; the first one has no title.
 
-    `before` is the winner by the file's weights, if others were asked for.
+    `before` is the winner by the file's weights, if other weights were asked for.
     """
     made = [
         _answer(judgement, before),

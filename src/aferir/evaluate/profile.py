@@ -114,7 +114,7 @@ def load(path: Path) -> Profile:
 
 
 def parse(document: Mapping[str, object], *, source: str = "the profile") -> Profile:
-    """Profile of a document that was read. Errors: UsageError as in `load`."""
+    """Profile from a parsed document. Errors: UsageError as in `load`."""
     problems = Problems()
     Fields(document, "", problems).only(_TABLES)
     general = _table(document, "profile", General, problems)

@@ -117,7 +117,10 @@ def _specifications(plan: Plan) -> dict[str, dict[str, Parameter]]:
 
 
 def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
-    """Sentences about the metric of the file first, or alone if nothing else is compared."""
+    """Sentences about the metric that the plan names, then about comparisons; emulated ones last.
+
+    A plan with the baseline alone has no comparisons; then the metric is the duration by default.
+    """
     alone = all(cell.baseline for cell in cells)
     asked = level_sentences(cells, plan.metric) if alone or plan.metric else ()
     varied = variant_sentences(cells, level=rule.level)
@@ -293,7 +296,7 @@ def _warnings(raised: list[Warning]) -> tuple[CountedWarning, ...]:
 
 
 def _counted(doubts: list[_Doubt]) -> list[tuple[_Doubt, int]]:
-    """First doubt of each code with the number of that code; messages differ in their figures."""
+    """First doubt of each code, and how many doubts have that code; their messages may differ."""
     by_code = _grouped(doubts, lambda doubt: doubt.code)
     return [(same[0], len(same)) for same in by_code.values()]
 

@@ -13,7 +13,7 @@ from aferir.report.model import Evaluation
 from aferir.report.published.model import TableBeside
 
 Tone = Literal["slower", "faster", "alike", "open", "failed", "none"]
-"""Outcome of a comparison; a form may colour it, and the text states it without colours."""
+"""Outcome of a comparison; a form of the report may show it as a colour beside the words."""
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One statement of the report about an environment, or (empty) about the whole run."""
+    """One statement at the top of the report; an empty `environment`: about the whole run."""
 
     text: str
     environment: str = ""
@@ -68,7 +68,7 @@ class Statements(msgspec.Struct, frozen=True):
 
 
 class Alerts(msgspec.Struct, frozen=True):
-    """Warnings about the run as a whole, and what was left out of it."""
+    """Warnings about the run as a whole, including what was left out of the run."""
 
     warnings: tuple[Warning, ...]
 
@@ -117,7 +117,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     evaluation: Evaluation
     provenance: Provenance | None = None
     published: tuple[TableBeside, ...] = ()
-    """Published tables of which the run has figures."""
+    """Published tables with at least one figure that the run measured, too."""
 
 
 Maker = Callable[[Subject], Section | None]

@@ -28,7 +28,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     """Simultaneous interval of the effect for all causes together; None if there is none."""
     p_value: float | None = None
-    """P value of the hypothesis that it costs nothing, adjusted for the number of causes."""
+    """P value of the hypothesis that the cause costs nothing, adjusted for the number of causes."""
     claimed: bool = True
     """True if the effect is significant and large enough to matter."""
     remedy: str = ""
@@ -139,7 +139,7 @@ def _together(one: Interaction) -> str:
 
 
 def _nothing(causes: Sequence[Cause]) -> str:
-    """Largest cost that the intervals of those causes permit."""
+    """`... costs at most 1.2 %`: largest amount that the intervals of the causes permit."""
     ends = [max(abs(c.interval.low), abs(c.interval.high)) for c in causes if c.interval]
     names = listing([cause.name for cause in causes])
     if not ends:

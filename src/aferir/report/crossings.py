@@ -1,4 +1,4 @@
-"""Curves over sizes that cross: of two environments, or of two levels of one factor."""
+"""Finds curves over sizes that cross: those of two environments, or of two levels of a factor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aferir.report.model import Curve, CurveFamily, Evaluation
 from aferir.statistics.crossing import Band, Crossing, crossings
 
 _SIZE = "B"
-"""Unit of the places that are compared, e.g. sizes of messages: along time or along the number of a
-query each curve has its own noise, and would cross every other.
+"""Unit of the axis along which crossings are sought, e.g. sizes of messages: along time or the
+number of a query, noise alone would make curves cross.
 """
 _FEWEST_PLACES = 3
 """Fewest places of a curve: with two, a table shows all there is."""
@@ -26,10 +26,10 @@ class Crossed(msgspec.Struct, frozen=True, kw_only=True):
     curve: Curve
     """The first curve."""
     differs: str
-    """What the two differ by: a factor, or `environment`."""
+    """Name of the one thing that differs between the curves: a factor, or `environment`."""
     first: str
     second: str
-    """Levels of that factor, or environments; `second` comes first in the plan."""
+    """Each curve's level of that factor, or its environment; `second` comes first in the plan."""
     at: tuple[Crossing, ...]
 
 
@@ -44,8 +44,8 @@ class _Place(msgspec.Struct, frozen=True):
 def crossed(evaluation: Evaluation) -> tuple[Crossed, ...]:
     """Every pair of curves that crosses, in the order of the plan.
 
-    Two curves are compared if they differ in one thing alone, and one of them has the first
-    environment or the first level of that factor.
+    Two curves are compared if a single factor, or only the environment, differs between them, and
+    one of them has its first level, or the first environment.
     """
     found: list[Crossed] = []
     for places in _comparable(evaluation).values():
@@ -55,7 +55,7 @@ def crossed(evaluation: Evaluation) -> tuple[Crossed, ...]:
 
 
 def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
-    """Curves by what they have in common: workload, metric, axis and label."""
+    """Curves by workload, metric, axis and label; only curves that share all these are compared."""
     cells = {cell.group: cell for cell in evaluation.cells}
     found: dict[tuple[str, ...], list[_Place]] = {}
     for family in evaluation.curves:
@@ -72,7 +72,7 @@ def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
 
 
 def _pair(one: _Place, other: _Place, places: Sequence[_Place]) -> Crossed | None:
-    """The two curves if they differ in one thing, `other` has its first level, and they cross."""
+    """Crossings of two curves that differ in one factor, of which `other` has the first level."""
     differing = _differences(one, other)
     if len(differing) != 1:
         return None

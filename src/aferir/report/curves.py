@@ -16,8 +16,7 @@ FEWEST_LEVELS = 3
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration is independent of these factors: `threads` are those of their batch work.
-"""
+"""Programs whose duration does not depend on these factors: their `threads` do batch work."""
 ENVIRONMENT = "environment."
 
 _OF_SPEED = ("speed_up", "efficiency")
@@ -78,7 +77,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """Levels of the other factors; those of the environment only if its name lacks them."""
+    """`threads=4, class=B`: levels of factors; the environment's ones only if `environment`."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()

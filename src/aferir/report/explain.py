@@ -54,7 +54,7 @@ def explain(plan: Plan, records: Sequence[Record], rule: Rule | None = None) -> 
 
 
 def suspects(explained: Explanation) -> tuple[str, ...]:
-    """Causes with a significant interaction that is aliased with others."""
+    """Claimed causes in a significant interaction that several pairs may explain (aliases)."""
     mixed = [one for one in explained.interactions if one.claimed and len(one.pairs) > 1]
     names = {name for one in mixed for pair in one.pairs for name in pair}
     return tuple(cause.name for cause in explained.claimed if cause.name in names)
@@ -152,7 +152,7 @@ class _Weights:
         return self.total() - causes
 
     def _spread(self, of_runs: Array) -> Array:
-        """Distribute the weight of each run equally over the arms that repeat it."""
+        """Weights of arms from weights of runs: arms that repeat a run share its weight equally."""
         each = dict(zip(self.runs, of_runs.tolist(), strict=True))
         own = [each[levels] / self._levels.count(levels) for levels in self._levels]
         return np.array([0.0] * self._baselines + own)

@@ -17,13 +17,13 @@ class Repeated(msgspec.Struct, frozen=True):
 
     series: Series
     judged: Sample | None
-    """Sample of the experiment's metric in that repetition; None where the experiment names no
-    metric, or the program declares no better direction for it.
+    """Sample of the experiment's metric in the repetition; None if the experiment names no metric,
+    or the program does not declare which direction is better.
     """
 
 
 def judged(record: Record, metric: str) -> Sample | None:
-    """Sample by which a repetition is better or worse than another one of its cell."""
+    """Sample of the metric, if the program declares which direction is better; None otherwise."""
     for sample in record.samples:
         if sample.metric == metric and sample.better:
             return sample
@@ -31,7 +31,7 @@ def judged(record: Record, metric: str) -> Sample | None:
 
 
 def extremes(repeated: Sequence[Repeated]) -> dict[Extreme, Repeated] | None:
-    """Best and worst of the repetitions, of equal ones the first; None if one cannot be judged."""
+    """Best and worst repetition, the first of equals; None if any repetition cannot be judged."""
     known = [(one.judged, one) for one in repeated if one.judged is not None]
     if not known or len(known) < len(repeated):
         return None

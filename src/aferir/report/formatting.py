@@ -18,12 +18,12 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
 _TERMS = {name.lower(): name for name in ("TaR", "TeF", "TcI", "TiI", "TlR")}
-"""Spelling of the terms of Dutra 2015, chapter 5."""
+"""Spelling of the symbols for allocation times in Dutra 2015, chapter 5."""
 _ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`value` with that many significant digits, thousands separators and no exponent."""
+    """`value` with `digits` significant digits, thousands separators and no exponent."""
     if value is None or math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -133,7 +133,7 @@ def _signed(value: float, decimals: int) -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Number of decimals for `digits` significant digits, also after rounding to a power of ten."""
+    """Number of decimals that show `digits` significant digits, also if rounding adds a digit."""
     exponent = math.floor(math.log10(abs(value))) if value else 0
     if round(abs(value), digits - 1 - exponent) >= 10 ** (exponent + 1):
         exponent += 1

@@ -15,15 +15,15 @@ from aferir.store.history import Conditions, RunFigure, Unread
 
 By = Literal["run", "commit", "kernel", "host"]
 NEAR = 2
-"""Runs around a change point in which conditions are compared: benchmarks/history finds at least
-19 of 20 changes within so many.
+"""Number of runs around a change point in which conditions are compared: benchmarks/history finds
+at least 19 of 20 changes within 2 runs of their true place.
 """
 _SHORT = 10
 """Hexadecimal digits of a commit in sentences."""
 
 
 class Altered(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition that is not the same before and after one run near a change point."""
+    """A condition, such as the kernel, that changes between two runs near a change point."""
 
     what: Literal["commit", "kernel", "version"]
     before: str
@@ -31,7 +31,7 @@ class Altered(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     """First run in which the condition is `after`."""
     distance: int
-    """Runs from the change point to that run; 0: the same run, below 0: an earlier one."""
+    """Runs from the change point to `run`; 0: the same run, below 0: an earlier one."""
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +99,9 @@ def history(
     ratio: bool = False,
     by: By = "run",
 ) -> History:
-    """Series of the figures, each of one experiment, group, environment and kind of work.
+    """Divide figures into series, by experiment, group, environment, kind of work and host.
 
-    Runs on other hosts are other series, except by host. `figures` are in the order of time.
+    In a history by host, a series contains all hosts. `figures` are in the order of time.
     """
     found: dict[tuple[str, ...], list[RunFigure]] = {}
     for one in figures:
@@ -223,7 +223,7 @@ def _bucket(name: str, values: Sequence[float]) -> Bucket:
 
 
 def no_change(runs: int) -> str:
-    """Sentence about a series without a change point, and whether so few runs could have one."""
+    """Sentence about a series without a change point; in few runs, one may have been missed."""
     if runs < 2 * LEAST:
         return f"Too few runs for a change point: it takes {LEAST} on either side."
     if runs < FEW:

@@ -45,13 +45,14 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     """Number of results: one for each tenant."""
     elapsed_s: float
     states_s: dict[str, float]
-    """Time of all cores by `STATES`, in s."""
+    """Time of all cores in s, by state (`STATES`)."""
     layers: dict[str, float]
-    """Cycles of an operation by `LAYERS`, which add up to `cpio`."""
+    """Cycles of an operation by layer (`LAYERS`); they add up to `cpio`, all cycles per operation.
+    """
     cpio: Uncertain
     system_cpio: float
     eio_j: tuple[Uncertain, ...]
-    """Energy of an operation for each idle fraction of the server."""
+    """Energy of an operation in J, for each assumed idle power of the server."""
 
     @property
     def result_j(self) -> tuple[float, ...]:
@@ -188,23 +189,24 @@ def _claimed(seen: _Seen) -> list[float]:
 
 
 def _beside_guest(seen: _Seen) -> tuple[float, float]:
-    """Host's account in s of the guests' processors, and of their emulators besides."""
+    """Time in s that the host accounts to the guests' processors, and to their emulators."""
     side: Side = "instance" if ("instance_user_s", "instance") in seen else "host"
     guest, *rest = (seen.get((f"instance_{part}_s", side), 0.0) for part in ("guest", *_PARTS))
     return (guest, sum(rest)) if guest > 0 else (sum(rest), 0.0)
 
 
 def _believed(seen: _Seen) -> float:
-    """Factor by which a guest's accounts exceed its processor time, since they include steal."""
+    """Factor, at most 1, that reduces a guest's own account, which includes steal, to CPU time."""
     claimed = sum(_claimed(seen))
     return min(1.0, _beside_guest(seen)[0] / claimed) if claimed > 0 else 1.0
 
 
 def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> dict[str, float]:
-    """Costs of the region that the program timed, from its own account.
+    """Busy time in s by layer within the region that the program timed, from the program's account.
 
-    The cost of virtualisation is proportional to the guest's own time in the whole run, of which
-    the region is a part; a guest whose ticks the host delayed reports more than there was.
+    The cost of virtualisation is proportional to the guest's own time in the whole run (`whole`),
+    of which the region is a part. A guest whose ticks the host delayed reports more time than there
+    was: it is scaled down.
     """
     share = spec.tenants * (_believed(seen) if _in_guest(seen) else 1.0)
     parts = [seen.get((f"timed_{part}_s", "program"), 0.0) * share for part in _PARTS]
@@ -283,7 +285,7 @@ def _mean(
 
 
 def _averaged(values: Sequence[Uncertain]) -> Uncertain:
-    """Mean; repeating reduces the uncertainty by scatter, but not each value's own."""
+    """Mean, whose uncertainty combines the scatter, reduced by repeating, with the values' own."""
     means = [value.value for value in values]
     scatter = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
     own = float(np.mean([value.error for value in values]))
@@ -293,7 +295,8 @@ def _averaged(values: Sequence[Uncertain]) -> Uncertain:
 def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
     """Results per day by group: the server's setting, else as many as the baseline completes.
 
-    As for its energy, the time of a result is that of the region that the program timed.
+    The time of a result is that of the region that the program timed, as it is for the energy of a
+    result.
     """
     assert plan.server is not None
     specs = {spec.name: spec for spec in plan.environments}
@@ -311,7 +314,10 @@ def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
 
 
 def _projections(plan: Plan, records: Sequence[Record]) -> tuple[IoProjection, ...]:
-    """Projections for each workload and environment with several numbers of cores."""
+    """Projections of system cycles per I/O operation to more cores.
+
+    There is one for each workload and environment measured with several numbers of cores.
+    """
     assert plan.server is not None
     specs = {spec.name: spec for spec in plan.environments}
     costs: dict[tuple[str, str], dict[int, list[float]]] = {}

@@ -16,7 +16,7 @@ _FEWEST_SIZES = 3
 def projection(
     workload: str, environment: str, costs: Mapping[int, Sequence[float]]
 ) -> IoProjection:
-    """Both laws fitted to system cycles per operation, if there are enough core counts."""
+    """Fit both scaling laws to system cycles per operation and project them, if cores suffice."""
     laws: list[Projection | None] = []
     note = ""
     for linear in (False, True):

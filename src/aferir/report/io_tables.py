@@ -30,7 +30,7 @@ def cost_header(study: IoStudy) -> tuple[str, ...]:
 
 
 def costs(study: IoStudy) -> list[tuple[str, ...]]:
-    """One row for each cell: cpio, eio, emio, energy of a result, and a year's sum."""
+    """One row for each cell: cycles and energy of an operation, energy of a result and year."""
     return [
         (
             cell.group,
@@ -49,7 +49,7 @@ def costs(study: IoStudy) -> list[tuple[str, ...]]:
 
 
 def average_header(study: IoStudy) -> tuple[str, ...]:
-    """Header of `averages`: states in percent of CPU time, then what is added to the baseline."""
+    """Header of `averages`: percent of CPU time by state, then percent added to the baseline."""
     idle = (f"J per operation, idle {100 * share:.0f} %" for share in study.server.idle_fractions)
     return ("environment", "groups", *STATES, "cycles per operation", *idle)
 
@@ -57,9 +57,9 @@ def average_header(study: IoStudy) -> tuple[str, ...]:
 def averages(study: IoStudy, baseline: str) -> list[tuple[str, ...]]:
     """One row for each environment: means over the groups that the baseline has too.
 
-    Costs are what the environment adds to those of the baseline in the same group, in percent, as
-    in Akram 2012, with the standard error of the mean over groups. Empty if there are fewer than
-    two groups, whose mean would be a row of `costs` again.
+    Costs are shown as what the environment adds to the baseline's in the same group, in percent
+    (Akram 2012), with the standard error of the mean over groups. Empty if there are fewer than two
+    groups, whose mean would be a row of `costs` again.
     """
     own = {cell.group: cell for cell in study.cells if cell.environment == baseline}
     by_environment: dict[tuple[str, bool], list[IoCell]] = {}
@@ -82,7 +82,7 @@ def averages(study: IoStudy, baseline: str) -> list[tuple[str, ...]]:
 
 
 def _added(cell: IoCell, base: IoCell) -> list[float]:
-    """Ratio to the baseline, less 1, of cycles per operation and of each energy."""
+    """Relative increase over the baseline of cycles per operation and of each energy."""
     pairs = ((cell.cpio, base.cpio), *zip(cell.eio_j, base.eio_j, strict=True))
     return [one.value / other.value - 1 if other.value else nan for one, other in pairs]
 

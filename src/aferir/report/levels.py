@@ -11,11 +11,11 @@ from aferir.report.model import CellResult, Sentence
 
 _DURATION = "duration_s"
 _MOST_NAMED = 10
-"""Largest number of levels that a sentence lists; of more it lists the ends."""
+"""Largest number of levels that a sentence lists; of more levels it lists only the ends."""
 
 
 class _Level(msgspec.Struct, frozen=True):
-    """One cell of a workload, with the metric that the study asks about."""
+    """One level of a factor: its name, and the median of the metric that the study asks about."""
 
     name: str
     median: float
@@ -26,8 +26,8 @@ class _Level(msgspec.Struct, frozen=True):
 def level_sentences(cells: Sequence[CellResult], metric: str) -> tuple[Sentence, ...]:
     """One sentence for each environment and workload with several levels, in ascending order.
 
-    Medians, each with its n if these differ; nothing is claimed about differences. Without a
-    `metric` it is the duration.
+    A sentence lists medians with their n, and claims nothing about differences. An empty `metric`
+    is the duration.
     """
     found = []
     for environment, workload in dict.fromkeys((c.environment, c.workload) for c in cells):
@@ -62,7 +62,7 @@ def _level(cell: CellResult, metric: str) -> _Level | None:
 
 
 def _name(cell: CellResult) -> str:
-    """Name of the group without the workload, with which the sentence begins."""
+    """Name of the group without its workload, which the beginning of the sentence names."""
     return cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
 
 

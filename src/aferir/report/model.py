@@ -49,7 +49,7 @@ class CountedFailure(msgspec.Struct, frozen=True):
     """A failure, with the number of repetitions in which it occurred."""
 
     failure: Failure
-    """First failure of its code."""
+    """First failure with this code."""
     repetitions: int
 
 
@@ -57,7 +57,7 @@ class CountedWarning(msgspec.Struct, frozen=True):
     """A warning, with the number of repetitions that raised it; None: it concerns the whole run."""
 
     warning: Warning
-    """First warning of its code."""
+    """First warning with this code."""
     repetitions: int | None = None
 
 
@@ -86,14 +86,14 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """Summaries of the probes' metrics, without CPU states."""
     cpu: tuple[CpuSplit, ...]
     ratio: Ratio | None
-    """Ratio of durations to the baseline; None for the baseline, and where it has no result."""
+    """Ratio of durations to the baseline; None for the baseline, and if either has no result."""
     verdict: Verdict | None
     failures: tuple[CountedFailure, ...]
     warnings: tuple[CountedWarning, ...]
 
 
 class AllocationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Allocations of one environment; seconds, phases as in Dutra 2015, chapter 5."""
+    """Allocations of one environment, in seconds, with phases as in Dutra 2015, chapter 5."""
 
     environment: str
     kind: EnvironmentKind
@@ -150,7 +150,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     """Interval of the median; None for fewer than 6 values."""
     at_25: float | None = None
     at_75: float | None = None
-    """Quartiles of the place in a scatter, where places vary between repetitions."""
+    """Quartiles (`at_25`, `at_75`) of the places in a scatter, which vary between repetitions."""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,11 +160,11 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the environment, or of its family where the curve runs along one of its factors."""
     emulated: bool
     label: str
-    """Arm within one environment; empty where there is only one."""
+    """Name that tells several curves of one environment apart; empty if there is only one."""
     points: tuple[CurvePoint, ...]
     """Points sorted by place if places are numbers, else in the order of first appearance."""
     judged: Sample | None = None
-    """Sample by which the repetition drawn is the best or the worst one; None: it is neither."""
+    """Sample that makes the drawn repetition the best or the worst one; None: it is neither."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,15 +179,15 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     categories: bool
     """True if places are words."""
     pooled: bool
-    """False if repetitions have different places; then one of them is drawn alone."""
+    """False if repetitions have different places, so that one repetition is drawn alone."""
     curves: tuple[Curve, ...]
     kind: Literal["curve", "scatter", "frontier"] = "curve"
     """Kind of picture, as in `Series`."""
     moments: dict[str, float] = {}
     """Events by name, as in `Series`."""
     shown: Literal["first", "best", "worst"] = "first"
-    """Repetition that is drawn where they are not pooled: the first one, or the best or the worst
-    by the experiment's metric.
+    """Repetition that is drawn if repetitions are not pooled: the first one, or the best or the
+    worst one by the experiment's metric.
     """
 
 
@@ -203,15 +203,15 @@ class IoCell(msgspec.Struct, frozen=True, kw_only=True):
     states_percent: dict[str, float]
     layers: dict[str, float]
     cpio: Uncertain
-    """Cycles per operation; the uncertainty is that of frequency, ticks and repetitions."""
+    """Cycles per operation; their uncertainty combines that of frequency, ticks and repetitions."""
     eio_j: tuple[Uncertain, ...]
     result_j: tuple[float, ...]
     year_kwh: tuple[float, ...] = ()
-    """Energy of a year with the results per day of the server's specification, in kWh."""
+    """Energy of a year in kWh for each idle power, with the group's number of results per day."""
 
 
 class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
-    """System cycles per operation over cores, with projections to a number not measured."""
+    """System cycles per operation by number of cores, with projections to more cores."""
 
     workload: str
     environment: str
@@ -242,11 +242,13 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     flops: float
     """Median of its repetitions, in floating-point operations/s."""
     intensity: float
-    """Operations/byte, by a model."""
+    """Operations/byte, as a model of the program says."""
     roof_flops: float
     """Attainable operations/s."""
     limit: Limit
-    """Limit that determines the roof: memory, or arithmetic, also where caches serve the bytes."""
+    """Limit that sets the roof: memory, arithmetic, or caches, with which the roof is the peak
+    rate.
+    """
     share: float
     """Measured over attainable operations/s."""
 
@@ -305,7 +307,7 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """An environment and a group in both sides, with other work or another kind."""
+    """A cell of both sides that is not compared, since its work or kind of environment differs."""
 
     group: str
     environment: str
@@ -323,6 +325,6 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CellComparison, ...]
     not_compared: tuple[NotCompared, ...] = ()
     only_first: tuple[str, ...]
-    """Cells without results on the other side."""
+    """Cells (`only_first`, `only_second`) that have results on one side only."""
     only_second: tuple[str, ...]
     rule: Rule

@@ -23,13 +23,13 @@ _LINES = 20
 
 
 def too_long(evaluation: Evaluation) -> bool:
-    """True if the sentences of a comparison fill more than a first screen."""
+    """True if the sentences about comparisons fill more than a first screen."""
     lines = sum(math.ceil(len(sentence.text) / _LETTERS) for sentence in evaluation.sentences)
     return lines > _LINES and not all(cell.baseline for cell in evaluation.cells)
 
 
 def opening(evaluation: Evaluation) -> tuple[str, ...]:
-    """First lines of a report: causes if explained, else all sentences, or a summary of many."""
+    """First lines of a report: sentences about causes if known, else all sentences or a summary."""
     if explained := explanation_lines(evaluation):
         return explained
     if too_long(evaluation):
@@ -103,7 +103,7 @@ def _costly(seen: Overview) -> list[str]:
 
 
 def _stalls(seen: Overview, cells: Sequence[CellResult]) -> list[str]:
-    """Stalls of environments over all groups, then single comparisons with stalls as verdict."""
+    """Sentence about stalls: environments over all groups, then cells whose verdict is `stalls`."""
     parts = [
         f"{one.environment} in {one.stalled} of {one.of} repetitions ({seen.baseline} beside it in "
         f"{one.baseline_stalled} of {one.baseline_of})"
@@ -115,7 +115,7 @@ def _stalls(seen: Overview, cells: Sequence[CellResult]) -> list[str]:
 
 
 def _stalled_cells(cells: Sequence[CellResult]) -> list[str]:
-    """Cells with stalls as verdict, sorted by the effect on their mean."""
+    """Phrases for cells whose verdict is `stalls`, those with the largest ratio of means first."""
     found = [
         (cell.ratio.costs, cell)
         for cell in cells

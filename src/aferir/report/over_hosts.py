@@ -36,7 +36,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
 def pooled(
     cells: Sequence[CellResult], hosts: Mapping[str, Any], *, level: float
 ) -> tuple[Pooled, ...]:
-    """Ratios of environments that have the host as a factor; `hosts` are the facts of each."""
+    """Pool ratios over hosts of one kind, if the host is a factor; `hosts` are facts of each."""
     found: dict[tuple[str, str, str], list[CellResult]] = {}
     for cell in cells:
         if FACTOR in cell.factors and cell.ratio is not None and cell.ratio.estimate is not None:
@@ -70,5 +70,5 @@ def _pooled(
 
 
 def _group(cell: CellResult) -> str:
-    """Name of its group without the level of the host."""
+    """Name of the cell's group without the level of the host."""
     return "/".join(part for part in cell.group.split("/") if not part.startswith(f"{FACTOR}="))

@@ -50,7 +50,9 @@ class Stalling(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     stalled: int
     of: int
-    """Number of repetitions in all compared groups."""
+    """P value of the hypothesis that both stall equally often (Fisher), not yet adjusted; the claim
+    is by Bonferroni's adjustment.
+    """
     baseline_stalled: int
     baseline_of: int
     p_value: float

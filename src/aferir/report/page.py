@@ -82,7 +82,7 @@ def sections(
 def published_beside(
     evaluation: Evaluation, provenance: Provenance | None, reference: Path | None
 ) -> tuple[TableBeside, ...]:
-    """Published tables of the folder `reference` of which the run has figures."""
+    """Published tables in the folder `reference` with a figure that the run measured, too."""
     cpus = provenance.facts.get("cpus") if provenance else None
     processors = cpus if isinstance(cpus, int) else None
     return beside(load(reference), evaluation, processors=processors)

@@ -7,7 +7,7 @@ from aferir.statistics.ratio import Ratio, paired_ratio, unpaired_ratio
 
 
 def duration_ratio(cell: CellResult, baseline: CellResult, *, level: float) -> Ratio:
-    """Ratio paired by round; unpaired if failures left too few common rounds."""
+    """Ratio of durations, paired by round; unpaired if failures left too few common rounds."""
     above = {point.repetition: point.value for point in cell.points}
     below = {point.repetition: point.value for point in baseline.points}
     common = [k for k in above if k in below]

@@ -49,7 +49,10 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
 
 
 def _won(family: str, cells: Sequence[CellResult]) -> tuple[int, int]:
-    """Number of groups in which its median was smallest, and number of contested groups."""
+    """Number of groups in which the family has the smallest median, and of contested groups.
+
+    A group is contested if this family and another one have results in it.
+    """
     won = contested = 0
     for group in dict.fromkeys(cell.group for cell in cells):
         medians = [
@@ -77,7 +80,7 @@ def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:
 
 
 def _ends(rank: Rank) -> tuple[float, float]:
-    """Ends of its interval; unbounded without one, and 1 for the baseline."""
+    """Ends of the rank's interval; unbounded if it has none, and 1 for the baseline."""
     if rank.interval is not None:
         return rank.interval.low, rank.interval.high
     return (1.0, 1.0) if rank.baseline else (0.0, math.inf)

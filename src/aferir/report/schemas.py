@@ -50,7 +50,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _plain(node: Any) -> Any:
-    """Schema with nullable numbers, and without the docstrings of classes."""
+    """Schema in which numbers may be null, without the docstrings of classes as descriptions."""
     if isinstance(node, dict):
         kept = {key: _plain(value) for key, value in node.items()}
         if isinstance(kept.get("description"), str):

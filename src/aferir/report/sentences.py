@@ -221,7 +221,7 @@ def _no_difference(cells: list[CellResult], baseline: str, named: Mapping[str, s
 
 
 def _alike(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
-    """Equivalence of typical repetitions only, with the reason why no more is claimed."""
+    """Sentence about cells that are alike in typical repetitions, and why no more is claimed."""
     bounds = [_smallest_bound(cell) for cell in cells]
     text = (
         f"takes as long as {baseline} to within {percent(max(bounds))} in a typical repetition "
@@ -266,7 +266,7 @@ def _figure(cell: CellResult, named: Mapping[str, str]) -> str:
 
 
 def _smallest_bound(cell: CellResult) -> float:
-    """Tested margin, or the tighter bound that the interval supports."""
+    """Margin within which the cell is alike: the tested one, or less if the interval allows."""
     assert cell.verdict is not None
     margin = cell.verdict.rule.margin
     bound = margin if cell.verdict.bound is None else min(margin, cell.verdict.bound)

@@ -31,8 +31,8 @@ def curves_of_series(
 ) -> list[CurveFamily]:
     """Curves of all series in the order of the plan.
 
-    Repetitions with the same places are pooled. Of others the best and the worst one by `metric`
-    are drawn, or the first one where none is better.
+    Repetitions with the same places are pooled. If places differ, the best and the worst repetition
+    by `metric` are drawn, or the first one if none is better.
     """
     by_cell: dict[str, list[Repeated]] = {}
     for record in sorted(records, key=lambda r: r.repetition):
@@ -72,7 +72,7 @@ def _title(cell: CellResult, along: str) -> str:
 
 
 def _families(key: _Key, arms: list[_Arm]) -> list[CurveFamily]:
-    """One picture, or two where the places differ and some repetitions are better than others."""
+    """One picture; two, of the best and worst repetition, if repetitions have different places."""
     if key[-1] != "curve":
         return [_scatter(key, arms)]
     if all(arm.pooled for arm in arms):
@@ -94,7 +94,7 @@ def _family(
     pooled: bool = True,
     shown: Literal["first", "best", "worst"] = "first",
 ) -> CurveFamily:
-    """Curves of those repetitions of each arm."""
+    """One picture with the curves of the repetitions `drawn`, which are given for each arm."""
     title, metric, unit, along, along_unit, _ = key
     every = [one.series for repeated in drawn for one in repeated]
     return CurveFamily(
@@ -125,7 +125,7 @@ def _family(
 
 
 def _scatter(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    """Each arm is one point: the medians of all its places and values."""
+    """Scatter in which each arm is one point: the medians of its places and of its values."""
     title, metric, unit, along, along_unit, kind = key
     return CurveFamily(
         title=title,

@@ -16,7 +16,7 @@ from aferir.report.pairs import duration_ratio
 
 
 def variant_sentences(cells: Sequence[CellResult], *, level: float) -> tuple[Sentence, ...]:
-    """One sentence for each environment, and each later level of a factor without a curve.
+    """One sentence for each environment and each level after the first of a factor without a curve.
 
     Ratios are paired by round and have intervals; nothing is claimed.
     """
@@ -81,6 +81,6 @@ def _mark(factor: str, level: Parameter) -> str:
 
 
 def _rest(cell: CellResult, factor: str) -> str:
-    """Name of the group without that factor."""
+    """Name of the group without the level of this factor."""
     parts = [part for part in cell.group.split("/") if not part.startswith(f"{factor}=")]
     return "/".join(part.removeprefix(ENVIRONMENT) for part in parts)

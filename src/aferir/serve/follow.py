@@ -19,7 +19,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Records of a run up to a place in its file."""
+    """Progress of a run, from its records up to a place in the file."""
 
     read_bytes: int = 0
     records: int = 0
@@ -47,7 +47,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def follow(folder: Path, before: Progress) -> Progress:
-    """Progress with the lines that were completed since; a file that shrank is read anew.
+    """Progress with the lines that were completed after `before`; a file that shrank is read anew.
 
     Lines that cannot be read are counted as records of no cell. Errors: OSError.
     """

@@ -35,7 +35,7 @@ def index(runs: Sequence[Listed], folder: Path, *, served: bool) -> str:
 
 
 def run(shown: Shown, state: State | None, *, served: bool, before: str = "") -> str:
-    """The page of one run; `before` is the address of its comparison with an earlier one.
+    """The page of one run; `before` is the address of its comparison with an earlier run.
 
     `state` is the progress of an unfinished run.
     """
@@ -130,5 +130,5 @@ def _few(names: Iterable[str]) -> str:
 
 
 def _outcome(one: CellComparison) -> str:
-    """Sentence of a comparison without the names, which have columns of their own."""
+    """Outcome in the sentence of a comparison; the names before it have columns of their own."""
     return one.text.partition(": ")[2] if ": " not in one.environment + one.group else one.text

@@ -24,8 +24,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Charts have style attributes; nothing is loaded from elsewhere, and the token, which is a part of
-the address, is sent to no other site.
+"""Styles may be inline, since charts have style attributes. Nothing is loaded from elsewhere, and
+the token, which is a part of the address, is sent to no other site.
 """
 _SILENCE_S = 30
 """Seconds after which a connection without a request is closed."""
@@ -56,8 +56,8 @@ class Server(ThreadingHTTPServer):
     def is_ours(self, host: str) -> bool:
         """Whether a `Host` header names this server.
 
-        Another name that resolves to 127.0.0.1 is that of a foreign page whose script tries to read
-        from here (DNS rebinding).
+        A foreign page's script could reach it by another name that resolves to 127.0.0.1 (DNS
+        rebinding).
         """
         return host in {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
 

@@ -143,7 +143,7 @@ class Site:
         return state(read_plan(folder), progress, complete=complete)
 
     def _report(self, folder: Path) -> bytes:
-        """Report of the records so far, evaluated once for each state of the records."""
+        """Report of the records so far, kept until the records change."""
         path = folder / RECORDS
         known = path.stat() if path.exists() else None
         stamp = (known.st_size, known.st_mtime_ns) if known else (0, 0)
@@ -152,7 +152,7 @@ class Site:
 
 
 def _evaluated(folder: Path, stamp: tuple[int, int]) -> bytes:  # noqa: ARG001 - the cache's key
-    """Report of a run whose records have that size in bytes and that time of change in ns."""
+    """Report of a run; `stamp`, the size and time of change of its records, only keys the cache."""
     return _encoded(report(folder))
 
 

@@ -58,7 +58,7 @@ def over_hosts(
 
 
 def _between(variance: float, errors: Sequence[float | None]) -> float | None:
-    """Analysis of variance's estimate of the standard deviation between hosts."""
+    """Standard deviation between hosts (analysis of variance); None if an error is unknown."""
     known = [error for error in errors if error is not None]
     if len(known) < len(errors):
         return None

@@ -43,14 +43,15 @@ _NORMAL_MAD = 1.4826
 _CLIP = 3.0
 """Largest deviation from the median in standard deviations: spikes are clipped to it."""
 _CUT = 4.0
-"""Standard deviations from which on innovations count alike when a change is placed: with an
+"""Number of standard deviations at which innovations are clipped when a change is placed: with an
 autocorrelation of 0.6 and a shift of three deviations, 96.5 % are placed within two runs, 94.7 % by
 the likelihood of Student's t distribution, and 97.3 % if autocorrelation, levels and spread are
 known (n = 1,200 and 1,500).
 """
 _FURTHER = 5.0
 """Difference of two estimates of the autocorrelation, times the root of the number of runs, from
-which on the series has further shifts: without any, its standard deviation is 1.4 to 2.4.
+which on further shifts are assumed: in series without any, the product has a standard deviation of
+1.4 to 2.4.
 """
 _MARGIN = 1.0
 """Standard errors by which the assumed autocorrelation exceeds its estimate. With 0, 1, 1.5 and 2
@@ -147,12 +148,12 @@ def clearest(series: Array, level: float, rng: np.random.Generator) -> tuple[int
 
 
 def _levels(series: Array, at: int) -> tuple[float, float]:
-    """Median before and from a division on."""
+    """Median before a division, and median from the division on."""
     return float(np.median(series[:at])), float(np.median(series[at:]))
 
 
 def _clipped(series: Array, at: int) -> Array:
-    """Series whose deviations from the medians of both parts are at most `_CLIP` deviations."""
+    """Series with deviations from each part's median clipped to `_CLIP` standard deviations."""
     before, after = _levels(series, at)
     levels = np.where(np.arange(series.size) < at, before, after)
     rest = series - levels
@@ -163,9 +164,10 @@ def _clipped(series: Array, at: int) -> Array:
 def _place(series: Array, near: int, r: float) -> int:
     """Division at which a first-order autoregression with a shift is most likely.
 
-    `near` is the division from which both levels are taken, and `r` the autocorrelation. It blurs
-    the energy distance but not the innovations, the first of which has the whole shift. Squared
-    innovations are cut at `_CUT` deviations, so that a spike counts little.
+    `near` is the division from which both levels are taken, and `r` the autocorrelation.
+    Autocorrelation blurs the energy distance but not the innovations: the first one after the
+    change has the whole shift. Squared innovations are cut at `_CUT` deviations, so that a spike
+    counts little.
     """
     before, after = _levels(series, near)
     pushes = series[1:] - r * series[:-1]

@@ -187,7 +187,7 @@ def _kendall(array: Array) -> tuple[float, float]:
 
 @lru_cache(maxsize=_KENDALL_EXACT)
 def _inversions_at_most(n: int) -> tuple[float, ...]:
-    """Cumulative shares of the permutations of n with at most k inversions, by k (Kendall 1938)."""
+    """Share of the permutations of n values that have at most k inversions, by k (Kendall 1938)."""
     shares = np.ones(1)
     for k in range(2, n + 1):
         shares = np.convolve(shares, np.full(k, 1 / k))

@@ -1,4 +1,4 @@
-"""Contrasts: weighted sums of arms' centres, where all arms were measured in every round.
+"""Contrasts: weighted sums of the centres of arms (environments) measured in the same rounds.
 
 Computed on logarithms, so that a weighted sum is a product of ratios. Disturbances of a whole round
 cancel, single outliers get no weight, and arms may have different variances.
@@ -25,8 +25,8 @@ _POLISH = 5
 """Iterations of the median polish (Tukey 1977), which converges after two or three."""
 LEAST_ROUNDS = 3
 _SHARED = math.pi / 2
-"""Noise that the median of a round inherits from its arms, in arms' variances: the variance of a
-median of normal values over that of their mean.
+"""Variance of the median of normal values over the variance of their mean: the effect of a round is
+a median over its arms, and has that much more noise than a mean.
 """
 
 
@@ -48,17 +48,17 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     freedom: float
 
     def half_width(self, level: float, family: int = 1) -> float:
-        """Half-width of an interval that holds for a whole family at that level (Bonferroni)."""
+        """Half-width of an interval; `level` holds for `family` intervals together (Bonferroni)."""
         tail = (1 - level) / family / 2
         return -float(special.stdtrit(self.freedom, tail)) * self.error
 
     def interval(self, level: float, family: int = 1) -> Interval:
-        """Confidence interval of the sum; `level` holds for the whole family of intervals."""
+        """Confidence interval of the sum; `level` holds for `family` intervals together."""
         half = self.half_width(level, family)
         return Interval(self.estimate - half, self.estimate + half, level, METHOD)
 
     def p_value(self, family: int = 1) -> float:
-        """P value of the hypothesis that the sum is zero, adjusted for that many tests."""
+        """P value of the hypothesis that the sum is zero, adjusted for `family` tests."""
         if self.error == 0:
             return 0.0 if self.estimate else 1.0
         score = abs(self.estimate) / self.error
@@ -86,7 +86,7 @@ def locate_arms(logs: Array) -> Arms | None:
 
 
 def contrast(arms: Arms, weights: Sequence[float] | Array) -> Contrast:
-    """Sum of the arms' centres with those weights, which must add up to zero.
+    """Sum of the arms' centres times their `weights`, which must add up to zero.
 
     The degrees of freedom are Satterthwaite's, since arms may have different variances.
     """

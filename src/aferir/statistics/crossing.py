@@ -1,4 +1,4 @@
-"""Where two curves over the same places cross, as far as their spread decides it."""
+"""Finds the places at which two curves cross, as far as the spread of their values decides it."""
 
 from __future__ import annotations
 

@@ -19,15 +19,19 @@ from aferir.statistics.tails import two_sided
 MINIMUM = 5
 """Smallest n for which a correlation is estimated."""
 SUSPECTED = 1.6449
-"""Standard deviations above independence from which on a warning is issued: 5 %, one-sided."""
+"""Number of standard deviations by which the correlation exceeds that of independent samples when a
+warning is issued: 5 %, one-sided.
+"""
 CERTAIN = 2.5758
-"""Standard deviations from which on the interval is widened: 0.5 %, one-sided, since widening it
-without need costs statistical power.
+"""Number of standard deviations by which the correlation exceeds that of independent samples when
+the interval is widened: 0.5 %, one-sided, since widening it without need costs statistical power.
 """
 NORMAL_99 = 2.3263
 LARGEST = 0.98
 BEYOND_DOUBT = 0.03
-"""Largest p value that a difference may have at the largest correlation that is not excluded."""
+"""P value above which a warning is issued; it is computed for the upper confidence limit of the
+correlation.
+"""
 CLIP = 3.0
 """Deviations beyond this many median absolute deviations are clipped, so that one spike does not
 hide a trend.
@@ -42,7 +46,7 @@ class Dependence(msgspec.Struct, frozen=True):
     upper: float
     """One-sided 99 % confidence limit: larger correlations are excluded by the samples."""
     score: float
-    """Standard deviations by which it exceeds that of independent samples."""
+    """Standard deviations by which the correlation exceeds that of independent samples."""
 
     @property
     def suspected(self) -> bool:
@@ -86,7 +90,7 @@ def dependence(array: Array) -> Dependence:
 def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[Warning, ...]:
     """Warn if neighbours are correlated, or might be and a difference depends on it.
 
-    `score` is a centre over its standard error that was reported as a difference; None: none was.
+    `score` is a reported difference over its standard error; None: no difference was reported.
     """
     advice = "spread the repetitions over more time, repeat more often, or repeat the whole run"
     if found.suspected:

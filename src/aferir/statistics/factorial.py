@@ -50,16 +50,16 @@ def fold_over(runs: Sequence[Run], factor: int) -> tuple[Run, ...]:
 
 
 def main_weights(runs: Sequence[Run], factor: int) -> Array:
-    """Weights of the runs whose sum is the main effect of a factor."""
+    """Weights of the runs in the weighted sum that is the main effect of a factor."""
     import numpy as np  # an agent plans and has no NumPy
 
     return 2.0 / len(runs) * np.array([run[factor] for run in runs], dtype=np.float64)
 
 
 def pair_weights(runs: Sequence[Run], pair: tuple[int, int]) -> Array:
-    """Weights of the runs whose sum is the interaction of two factors.
+    """Weights of the runs in the weighted sum that is the interaction of two factors.
 
-    It is what both factors together add beyond what each adds without the other.
+    The interaction is what both factors together add beyond what each adds without the other.
     """
     import numpy as np
 
@@ -68,7 +68,7 @@ def pair_weights(runs: Sequence[Run], pair: tuple[int, int]) -> Array:
 
 
 def alias_chains(runs: Sequence[Run]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Pairs of factors, grouped by interactions that these runs cannot separate (aliases)."""
+    """Pairs of factors whose interactions these runs cannot separate (aliases), group by group."""
     chains: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for pair in itertools.combinations(range(len(runs[0])), 2):
         column = tuple(run[pair[0]] * run[pair[1]] for run in runs)

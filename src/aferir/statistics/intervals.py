@@ -58,7 +58,7 @@ def quantile_interval(values: Array, quantile: float, level: float) -> tuple[flo
 
 @lru_cache(maxsize=1024)
 def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
-    """Ranks, from 1, of the order statistics around a quantile; outside 1 ... n for small n."""
+    """Ranks (from 1) of the samples that bound a quantile; outside 1 ... n if n is too small."""
     tail = (1 - level) / 2
     covered = special.bdtr(np.arange(n), n, quantile)
     # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).

@@ -106,7 +106,7 @@ def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
 TICK_HZ = 250.0
 """Assumed tick frequency of a kernel; if CONFIG_HZ differs, only the weights are slightly off."""
 _APART = 4.0
-"""Smallest difference of two accounts, in standard uncertainties, that is a contradiction."""
+"""Number of standard uncertainties by which two accounts must differ to contradict each other."""
 
 
 def system_share(

@@ -36,11 +36,14 @@ FREEDOM = 0.8
 biweight's 95 % quantile to within 2 %. Used to combine ratios; p values use the table.
 """
 BETWEEN_SHAPES = 0.98
-"""Factor on the critical value of normal samples: heavy-tailed samples need a smaller one, and the
-interval's level holds for both to within 2 %. P values use that of normal samples.
+"""Factor that reduces the critical value of normal samples in intervals: heavy-tailed samples need
+a smaller one, and with this compromise the interval's level holds for both to within 2 %. P values
+use the critical value of normal samples.
 """
 CAUTION = 1.1
-"""Factor on the lost weight: an outlying round may retain some weight if states are close."""
+"""Factor that enlarges the lost weight: an outlying round may retain some weight if the states of a
+sample are close to each other.
+"""
 AGREEMENT_ALPHA = 0.05
 """Largest probability of agreement by chance; above it the mean replaces the biweight."""
 
@@ -204,7 +207,7 @@ def _p_value(tail: Tail, worth: float, distance: float, error: float) -> float:
 
 
 def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
-    """Ratio by ranks, for n >= 5 on both sides; the error is that of a normal of equal interval."""
+    """Ratio by ranks, n >= 5 on each side; its error is that of a normal with its interval."""
     n, m = above.size, below.size
     rounding = rounding_of_logs(above, below)
     place = shift(above, below, level=level, step=step_of_logs(above, below))
@@ -276,7 +279,7 @@ def _with_costs(ratio: Ratio, above: Array, below: Array, level: float) -> Ratio
 def _doubts(
     found: Dependence, n: int, what: str, p_value: float, score: float
 ) -> tuple[Warning, ...]:
-    """Warnings about correlation, if a claimed difference depends on independence."""
+    """Warnings if correlation is suspected, or if a claimed difference depends on independence."""
     return doubts(found, n, what, score if p_value <= AGREEMENT_ALPHA else None)
 
 

@@ -35,7 +35,7 @@ def _fits(values: Array, digits: int) -> bool:
 
 
 def rounding_error(values: Array, of: float) -> float:
-    """Largest relative error of the mean by rounding to steps `of`.
+    """Largest relative error of the mean of values that were rounded to multiples of `of`.
 
     Half a step if the values do not vary; less if they do (Widrow 1956).
     """
@@ -58,6 +58,6 @@ def rounding_of_logs(above: Array, below: Array) -> float:
 
 
 def step_of_logs(above: Array, below: Array) -> float:
-    """Step of two samples' values, on the scale of their logarithms."""
+    """Step of two samples' values over their median, which is the step of their logarithms."""
     both = np.exp(np.concatenate([above, below]))
     return step(both) / float(np.median(both))

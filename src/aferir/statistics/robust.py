@@ -42,7 +42,7 @@ class Location(msgspec.Struct, frozen=True):
     ignored: int
     """Number of samples without weight."""
     lost: float
-    """Weight lost beyond that of a normal distribution, in samples."""
+    """Weight that the samples lose beyond what normal ones lose; 1 is the weight of one sample."""
 
 
 def locate(array: Array) -> Location | None:

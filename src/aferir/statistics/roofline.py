@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 Limit = Literal["memory", "arithmetic", "caches"]
-"""What bounds a program; `caches`: it moved more than memory can, so its roof is the peak."""
+"""Limit that bounds a program; `caches`: it moved more than memory can, so its roof is the peak."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Roof(msgspec.Struct, frozen=True):
         return self.peak if intensity >= self.ridge else intensity * self.bandwidth
 
     def limit(self, intensity: float) -> Limit:
-        """Limit of a program with this intensity whose bytes memory serves."""
+        """Limit of a program with this intensity if memory serves its bytes."""
         return "arithmetic" if intensity >= self.ridge else "memory"
 
     def place(self, intensity: float, rate: float) -> Place:

@@ -136,7 +136,7 @@ def _law(coefficients: NDArray[np.float64]) -> Scaling:
 def _weighted(
     costs: Mapping[int, Sequence[float]], *, linear: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Terms of the law over the mean cost, a row for each number of cores, and those means."""
+    """Terms of the law over the mean cost, a row for each number of cores, and the mean costs."""
     if len(costs) < 2:
         raise ValueError("a law takes costs of two numbers of cores at least")
     cores = np.asarray(sorted(costs), dtype=float)

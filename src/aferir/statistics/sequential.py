@@ -22,12 +22,12 @@ from aferir.statistics.ratio import Ratio
 
 Answer = Literal["slower", "pass", "undecided"]
 POWER = 2.0
-"""Exponent of the spending function: alpha times the fraction of information to this power is spent
-by then. Early stopping remains possible, and the last test loses little power.
+"""Exponent of the spending function: when a fraction f of the information is there, alpha times f
+to this power is spent. Early stopping remains possible, and the last test loses little power.
 """
 _GRID = 1201
 _WIDTH = 8.0
-"""Half-width of the grid in standard deviations."""
+"""Half-width in standard deviations of the grid on which densities are integrated."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,15 +48,16 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     """Difference between ratio and limit in standard errors; positive above the limit."""
     upper: float
-    """Score from which on the answer is `slower`; from minus `lower` on it is `pass`."""
+    """The answer is `slower` from this score on, and `pass` from minus `lower` down."""
     lower: float
 
 
 def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
-    """Scores that independent increments cross by chance with probability `level` in all.
+    """Bounds of the score, one for each test, that chance crosses with probability `level` in all.
 
-    `fractions` of the information at each test rise to at most 1. One-sided. Errors: ValueError
-    if they do not rise within 0 and 1.
+    `fractions` are the shares of the information that each test has; they rise to at most 1.
+    Increments are independent, and the bounds one-sided. Errors: ValueError if fractions do not
+    rise within 0 and 1.
     """
     if not all(0 < a < b <= 1 for a, b in zip((1e-12, *fractions), fractions, strict=False)):
         raise ValueError("the looks' fractions have to rise, and to end at 1 or before")
@@ -77,7 +78,7 @@ class _Walk(msgspec.Struct, frozen=True):
 
 @functools.cache
 def _walk(fractions: tuple[float, ...], level: float) -> _Walk:
-    """Integrate up to the last of the tests; those before it are integrated once and remembered."""
+    """Integrate up to the last test of `fractions`; earlier tests are computed once and cached."""
     fraction = fractions[-1]
     before = fractions[-2] if len(fractions) > 1 else 0.0
     share = level * (fraction**POWER - before**POWER)

@@ -17,7 +17,9 @@ from scipy import special
 from aferir.statistics.arrays import Array, quantile
 
 EXACT = 3600
-"""Largest n x m for which the distribution of U is exact; above it a normal one is used."""
+"""Largest n x m for which the distribution of Mann and Whitney's U is exact; above it a normal one
+is used.
+"""
 MINIMUM = 5
 """Smallest n on each side: with four and four samples no p value is below 2.9 %."""
 
@@ -61,7 +63,7 @@ def rank_p(a: Array, b: Array, by: float = 0.0) -> float:
 
 
 def _tied(values: Array) -> float:
-    """Standard deviation of U with these ties over that without ties (Hollander and Wolfe 1999)."""
+    """Ratio of U's standard deviation with ties to that without (Hollander and Wolfe 1999)."""
     ordered = np.sort(values)
     apart = np.diff(ordered) > 1e-9 * max(float(np.ptp(values)), 1e-300)
     starts = np.concatenate([[0], np.flatnonzero(apart) + 1, [ordered.size]])
@@ -76,7 +78,7 @@ def normal_score(p_value: float) -> float:
 
 
 def _at_most(n: int, m: int, u: float) -> float:
-    """P(U <= u), interpolated between integers."""
+    """Probability that Mann and Whitney's U is at most u, interpolated between integers."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return float(special.ndtr((u + 0.5 - n * m / 2) / deviation))
@@ -85,7 +87,7 @@ def _at_most(n: int, m: int, u: float) -> float:
 
 
 def _left_out(n: int, m: int, tail: float) -> float:
-    """Largest u with P(U <= u - 1/2) = `tail`, interpolated."""
+    """Largest u with P(U <= u - 1/2) = `tail`, interpolated; U is Mann and Whitney's statistic."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return float(n * m / 2 + special.ndtri(tail) * deviation)
@@ -108,7 +110,7 @@ def _cumulative(n: int, m: int) -> Array:
 
 
 def _spread(ordered: Array, step: float) -> Array:
-    """Equal differences spread evenly over one step, in their order."""
+    """Sorted differences in which equal ones are spread evenly over one step."""
     if step <= 0:
         return ordered
     close = np.diff(ordered) <= 1e-9 * max(step, 1e-300)

@@ -56,7 +56,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     mean_freedom: float
     upper_quantile: float
     upper: float
-    """Ratio of the sides' quantiles `upper_quantile`."""
+    """Ratio of the quantiles of both sides at `upper_quantile`."""
     upper_interval: Interval | None
     """Distribution-free and therefore wide; None if n is too small to bound any of `UPPERS`."""
 
@@ -90,7 +90,10 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
 
 
 def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
-    """Stalls: repetitions beyond `LEAST_FACTOR` and `DEVIATIONS` times `scale` (on logarithms)."""
+    """Find repetitions slower than typical by `LEAST_FACTOR` and by `DEVIATIONS` times `scale`.
+
+    `scale` is the standard deviation of typical repetitions on logarithms.
+    """
     n = values.size
     logs = np.log(values)
     typical = _mode(logs)
@@ -124,7 +127,7 @@ def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval 
 
 
 def fisher(k: int, n: int, j: int, m: int) -> float:
-    """Two-sided p value of k of n against j of m (Fisher 1935)."""
+    """Two-sided p value of a difference between the shares k of n and j of m (Fisher 1935)."""
     both = k + j
     if both in (0, n + m):
         return 1.0
@@ -150,7 +153,7 @@ def _shortest_half(logs: Array) -> tuple[float, float]:
 
 
 def _mode(logs: Array) -> float:
-    """Middle of the shortest half: the mode with most repetitions, whatever the others are."""
+    """Middle of the shortest interval that holds half of the repetitions."""
     low, high = _shortest_half(logs)
     return (low + high) / 2
 
@@ -190,7 +193,7 @@ def _quantile_of(values: Array, share: float) -> float:
 
 
 def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
-    """Upper quantile, and the interval of its ratio from order statistics of both sides."""
+    """Upper quantile that both sides can bound, and the distribution-free interval of its ratio."""
     each = math.sqrt(level)
     for share in UPPERS:
         one, other = quantile_interval(a, share, each), quantile_interval(b, share, each)

@@ -78,14 +78,14 @@ def critical(tail: Tail, n: float, level: float) -> float:
 
 
 def concentration(n: float, lost: float) -> float:
-    """Largest probability that n - lost of n independent log-ratios agree on one value but 0.
+    """Largest probability that n - lost of n independent log-ratios agree on a value other than 0.
 
     Of two independent values of *any* one distribution the difference falls into a window [a, 2a)
     with a probability of at most 1/4: values as vertices, joined if their difference lies in the
-    window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So if
-    both sides have the same distribution, the number of pairs that agree is at most binomial with
-    1/4, on either side of zero. This prevents bimodal or trimodal durations from being reported as
-    a shift.
+    window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So if both
+    sides have the same distribution, the number of pairs that agree is at most binomial with 1/4,
+    on either side of zero. This prevents bimodal or trimodal durations from being reported as a
+    shift.
     """
     agreeing = max(n - lost, 1e-9)
     return min(1.0, 2 * float(special.betainc(agreeing, max(lost, 0.0) + 1, 0.25)))

@@ -33,8 +33,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     level: float = 0.95
     """Level of the reported intervals."""
     alpha: float = 0.0125
-    """Largest p value of one comparison: up to four comparisons together err in at most 5 % of
-    runs, and from five on Holm's adjustment is stricter.
+    """Largest p value of a claimed difference: up to four comparisons together err in at most 5 %
+    of runs, and from five on Holm's adjustment is stricter.
     """
     family_alpha: float = 0.05
     """Largest p value after Holm's adjustment over all comparisons of the run."""
@@ -183,7 +183,7 @@ def _outcome(ratio: Ratio, rule: Rule, *, claimed: bool, alike: bool, equivalent
 
 
 def _exaggerated(ratio: Ratio) -> tuple[Warning, ...]:
-    """Warn of a difference that is barely significant, and so overstated (Gelman, Carlin 2014)."""
+    """Warn of a barely significant, so probably overstated difference (Gelman and Carlin 2014)."""
     if ratio.interval is None or ratio.estimate is None or ratio.interval.low <= 0:
         return ()
     centre = math.log(ratio.estimate)

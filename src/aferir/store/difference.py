@@ -28,7 +28,7 @@ def difference(kept: Mapping[str, Any], wanted: Plan) -> str:
 
 
 def carried_over(earlier: Plan, wanted: Plan) -> Plan:
-    """Plan to continue with: the earlier one with the present title and time limit."""
+    """Plan to continue a run with: the wanted plan, with the memory sizes of the earlier one."""
     sizes = {spec.name: spec.memory_bytes for spec in earlier.environments}
     environments = tuple(
         msgspec.structs.replace(spec, memory_bytes=sizes.get(spec.name, spec.memory_bytes))
@@ -38,7 +38,7 @@ def carried_over(earlier: Plan, wanted: Plan) -> Plan:
 
 
 def _essence(plan: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """A plan without irrelevant parts; memory close to that in `sizes` is replaced by it."""
+    """Parts of a plan that must not differ; memory close to that in `sizes` is replaced by it."""
     environments = [
         {**spec, "memory_bytes": _nearly(spec["memory_bytes"], sizes.get(spec["name"]))}
         for spec in plan["environments"]

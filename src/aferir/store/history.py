@@ -1,4 +1,4 @@
-"""Reads one figure of every run in a folder of runs, with what was the commit, kernel and host."""
+"""Reads one figure of every run in a folder, with each run's commit, kernel and host."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ GROUP BY ALL
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions of one run, which order, divide and explain a history."""
+    """Conditions of one run, by which a history is ordered, divided and explained."""
 
     run: str
     """Name of the run's folder."""
@@ -188,7 +188,7 @@ def _part(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _rows(
     read: Sequence[_Read], metric: str, *, ratio: bool
 ) -> dict[tuple[str, str], tuple[int, float, str]]:
-    """Count, median and unit by file of records and cell."""
+    """Count, median and unit of the metric, by records file and cell."""
     if not read:
         return {}
     with duckdb.connect() as connection:
@@ -210,7 +210,7 @@ def _rows(
 
 
 def _baselines(read: Sequence[_Read]) -> Iterator[tuple[str, str, str]]:
-    """File of records, cell, and the baseline's cell in its group; not for baselines themselves."""
+    """Records file, ID and baseline's ID of each cell that has a baseline and is not one."""
     for one in read:
         plan = one.plan
         baselines = {

@@ -75,7 +75,7 @@ def refuse_strangers(records: Iterable[Record], cells: Container[str]) -> None:
 
 
 def salvage(content: bytes, cells: Container[str]) -> tuple[bytes, list[str]]:
-    """All valid lines of these cells with new keys, and a message about each of the others.
+    """Valid lines of these cells, one for each key, and a message about every other line.
 
     An incomplete last line is ignored and not reported: see `decode_lines`.
     """

@@ -107,7 +107,7 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 
 def _unlike(folder: Path, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
-    """Reason why that run and this plan, on this machine, cannot be combined; else empty."""
+    """Reason why the run does not fit this plan, version and machine; else empty."""
     manifest = read_manifest(folder)
     if not compatible(manifest.version, version):
         return f"aferir {manifest.version} measured it, and this is {version}"

@@ -46,7 +46,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Version of aferir."""
     name: str
     created_unix_ns: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-    """The bound is the year 2262: a date beyond it cannot be shown, and is damage."""
+    """Time of creation, at most in the year 2262: a later date cannot be shown, and is damage."""
     experiment_sha256: str
 
 
@@ -81,7 +81,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _AsWritten(msgspec.Struct, frozen=True):
-    """Environments of a stored plan with all fields of their kinds."""
+    """Environments of a stored plan as written, with the fields that only some kinds have."""
 
     environments: tuple[dict[str, object], ...]
 
@@ -233,7 +233,7 @@ def _repeated(names: Iterable[str]) -> str:
 
 
 def _unreadable(reason: OSError, path: Path) -> RefusedError:
-    """Error about a file of a run; only a missing right is for its owner to mend."""
+    """Error about a file that cannot be read; only if a right is missing, the owner can help."""
     lacks_right = reason.errno in (errno.EACCES, errno.EPERM)
     return refused(reason, path, "read", remedy=_AS_OWNER if lacks_right else "")
 

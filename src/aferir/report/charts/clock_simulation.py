@@ -114,7 +114,7 @@ def _row(place: int, simulation: Simulation, errors: Errors) -> Row:
 
 
 def _levels(simulations: Sequence[Simulation]) -> str:
-    """Errors after the second exchange, by level: the time at which a tree's depth matters."""
+    """Chart of clock errors by level of the tree, after the second exchange, when depth matters."""
     drawn: list[Drawn] = []
     legend = []
     places: list[tuple[float, float]] = []

@@ -48,7 +48,7 @@ def _title(family: CurveFamily) -> str:
 
 
 def _which(family: CurveFamily) -> str:
-    """Repetition that is drawn alone, with the figure by which it is the best or the worst one."""
+    """`, best repetition (latency 1.2 ms)`: words for a picture that shows a single repetition."""
     if family.pooled:
         return ""
     judged = [curve.judged for curve in family.curves if curve.judged is not None]
@@ -210,7 +210,7 @@ def _width(point: CurvePoint) -> tuple[float, float]:
 
 
 def _beaten_by_none(family: CurveFamily) -> Path:
-    """Staircase through the points that no other one dominates."""
+    """Staircase through the Pareto frontier: the points that no other point dominates."""
     points = {str(k): curve.points[0] for k, curve in enumerate(family.curves)}
     best = frontier({k: (p.median, float(p.at)) for k, p in points.items()})
     places = sorted((float(points[k].at), points[k].median) for k in best)

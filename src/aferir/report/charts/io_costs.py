@@ -201,7 +201,7 @@ def _energies(cell: IoCell) -> Row:
 
 
 def _growth(projection: IoProjection, place: int) -> str:
-    """Measured costs, and the fitted laws as far as they may be projected."""
+    """Chart of measured costs by cores, and of the fitted laws as far as they may be projected."""
     measured = projection.measured
     first = measured[min(measured)]
     times = {float(cores): cost / first for cores, cost in measured.items()}
@@ -251,7 +251,7 @@ def _growth_axes(
 
 
 def _law(law: Projection, largest: int, style: str) -> Path:
-    """Curve of a law, up to its projection or to the largest measured size."""
+    """Curve of a law, up to the projected number of cores; if refused, the largest measured one."""
     last = largest if law.refused else law.cores
     cores = np.geomspace(1, last, 101).tolist()
     return Path(tuple((n, law.law.at(n) / law.law.first) for n in cores), "muted", style)

@@ -25,7 +25,7 @@ _SMALL = (0.02, 0.98)
 def ratio_chart(
     evaluation: Evaluation, cells: Sequence[CellResult], *, name: str = "ratios", title: str = ""
 ) -> str:
-    """Chart of the ratios of these cells; none of them lacks one."""
+    """Chart of the cells' ratios to the baseline; every cell has one."""
     marks = places(evaluation.environments)
     rows = [(_ratio(cell), _row(cell, marks)) for cell in cells]
     about = title or f"Duration as a ratio to {evaluation.baseline}"
@@ -102,7 +102,7 @@ def _row(cell: CellResult, marks: Mapping[str, int]) -> Row:
 
 
 def _stalling(cell: CellResult) -> str:
-    """Second line of a row's note: what the slow share costs, which the row itself leaves out."""
+    """Second line of a row's note: how often it stalled, and the ratio of means."""
     if cell.verdict is None or cell.verdict.outcome != "stalls":
         return ""
     assert cell.ratio is not None

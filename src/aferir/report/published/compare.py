@@ -48,7 +48,7 @@ def read(path: Path) -> list[Fields]:
 def beside(
     known: Sequence[Known], evaluation: Evaluation, *, processors: int | None = None
 ) -> tuple[TableBeside, ...]:
-    """Tables of which the run has a figure, with all of their rows.
+    """Tables with at least one figure that the run measured, too; each with all of its rows.
 
     `processors` is the number of processors of the machine; None: unknown.
     """
@@ -128,7 +128,7 @@ def _compared(row: Row, ours: Ours, level: float, *, alike: bool) -> Compared:
 def _apart(
     ours: Ours, theirs: Estimate, apart: Estimate, level: float, *, relative: bool
 ) -> Interval | None:
-    """Interval of the difference; only our figure counts if the published one has no spread."""
+    """Interval of the difference; from our figure's alone if the published one has no spread."""
     own = ours.interval
     if own is not None and theirs.error == 0.0:
         factor, less = (1 / theirs.value, 0.0) if relative else (1.0, theirs.value)

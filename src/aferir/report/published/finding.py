@@ -17,7 +17,7 @@ _DURATION = "duration_s"
 
 
 def sample(*programs: str, metric: str, factor: float = 1.0) -> Finder:
-    """Finder of a metric of these programs; `factor` converts it to the row's unit."""
+    """Finder of `metric` in cells of `programs`; `factor` converts it to the row's unit."""
 
     def find(seen: Seen) -> list[Ours]:
         return [
@@ -32,7 +32,10 @@ def sample(*programs: str, metric: str, factor: float = 1.0) -> Finder:
 def place(
     program: str, *, metric: str, at: float | str, label: Callable[[str], bool] = bool
 ) -> Finder:
-    """Finder of one place of a series, on curves whose label satisfies `label` (or is empty)."""
+    """Finder of the value at one place of a series.
+
+    Only curves count whose label `label` accepts, or that have none.
+    """
 
     def find(seen: Seen) -> list[Ours]:
         return [
@@ -45,12 +48,12 @@ def place(
 
 
 def either(*finders: Finder) -> Finder:
-    """Return a finder with the results of all these finders."""
+    """Return a finder that returns the results of all `finders`."""
     return lambda seen: [one for find in finders for one in find(seen)]
 
 
 def points(seen: Seen, program: str, metric: str) -> Iterator[tuple[CellResult, str, CurvePoint]]:
-    """Points of a series by cell, with the label of their curve."""
+    """Points of the series `metric`, each with its cell and the label of its curve."""
     known = {(cell.group, cell.environment): cell for cell in cells(seen, program)}
     for family in seen.evaluation.curves:
         for curve in family.curves:
@@ -78,7 +81,7 @@ def mean(cell: CellResult, metric: str) -> Estimate | None:
 
 
 def rate_ratio(cell: CellResult, baseline: CellResult, metric: str = "") -> Estimate | None:
-    """Quotient of two cells' rates: of a metric, or else of equal work by its durations."""
+    """Ratio of two cells' rates: of `metric`, else the inverse ratio of their durations."""
     if metric:
         above, below = mean(cell, metric), mean(baseline, metric)
     else:
@@ -105,7 +108,7 @@ def ours(seen: Seen, cell: CellResult, figure: Estimate, **more: Parameter) -> O
 
 
 def over_baseline(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, CellResult]]:
-    """Cells with the baseline's cell of their group."""
+    """Pairs of a cell and the baseline's cell of the same group."""
     baselines = {cell.group: cell for cell in cells(seen, *programs) if cell.baseline}
     for cell in cells(seen, *programs):
         if not cell.baseline and cell.group in baselines:
@@ -113,7 +116,7 @@ def over_baseline(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, Cell
 
 
 def with_level(seen: Seen, cell: CellResult, factor: str, level: Parameter) -> CellResult | None:
-    """The cell that differs from `cell` in one factor alone; None if there is none."""
+    """The cell like `cell` but with `level` of `factor`; None if there is none."""
 
     def others(one: CellResult) -> dict[str, Parameter]:
         return {name: value for name, value in one.factors.items() if name != factor}
@@ -137,7 +140,7 @@ def of_point(
 ) -> Ours:
     """Median at one point of a series, with its interval; `factor` converts it to the row's unit.
 
-    The label of the curve is the condition `reference`, and is told beside the group.
+    The label of the curve becomes the condition `reference`, and is shown beside the group.
     """
     found = ours(seen, cell, of_interval(point.median, point.interval, point.n).scaled(factor))
     own = point.interval

@@ -16,13 +16,13 @@ from aferir.statistics.intervals import Interval
 Fields = Mapping[str, str]
 """One row of a CSV file."""
 _ALIKE = 0.01
-"""Relative difference below which two numbers are the same condition: published ones are rounded
-to two digits or more.
+"""Relative difference up to which two numbers count as the same condition, since published ones are
+rounded to two digits or more.
 """
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in which figures are looked for."""
+    """A run in which figures for published rows are looked for, and its machine."""
 
     evaluation: Evaluation
     processors: int | None = None
@@ -164,7 +164,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableBeside(msgspec.Struct, frozen=True, kw_only=True):
-    """One published table of which the run has at least one figure."""
+    """One published table with at least one figure that the run measured, too."""
 
     name: str
     title: str

@@ -129,7 +129,7 @@ def _making(run: Run, sizes: dict[str, int]) -> list[Entity]:
 
 
 def _ended_ns(run: Run) -> int:
-    """End of the last start of the run, else the start of the last repetition."""
+    """Latest time that the run records: an end, the start of a repetition, or its creation."""
     ends = [one.ended_unix_ns for one in run.provenance.segments if one.ended_unix_ns]
     last = max((one.started_unix_ns for one in run.records), default=0)
     return max([*ends, last, run.manifest.created_unix_ns])

@@ -118,7 +118,7 @@ def _numeric(field: Field) -> bool:
 
 
 def _table_rows(table: Table) -> list[tuple[Field | None, tuple[Field, ...]]]:
-    """Rows of a grouped table, with the first field only if it changes."""
+    """Rows of a table; a grouped one has the first field only where it changes."""
     if not table.grouped:
         return [(None, row) for row in table.rows]
     rows: list[tuple[Field | None, tuple[Field, ...]]] = []

@@ -24,7 +24,8 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of outcomes; None in files of earlier versions."""
     evaluation: Evaluation
     published: tuple[TableBeside, ...] = ()
-    """Published tables of which the run has figures, with a verdict for each row."""
+    """Published tables with at least one figure that the run measured, too; each row has a verdict.
+    """
     provenance: Provenance | None = None
 
 

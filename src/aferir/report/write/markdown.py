@@ -50,7 +50,7 @@ def markdown(
 
 
 def text_of(sections: Sequence[Section], *, title: str, lead: str) -> str:
-    """Sections as Markdown text, below a title and a line that says what they are of."""
+    """Sections as Markdown text, below a title and a line that says what they describe."""
     parts = [
         f"# {escape(title)}",
         lead,
@@ -74,7 +74,7 @@ def _lead(evaluation: Evaluation, provenance: Provenance | None) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    """Parts of a section; captions of pictures are left out, and sections without other parts."""
+    """Markdown parts of a section, without pictures and their introductions; may be empty."""
     shown = list(_without_pictures(section.blocks))
     if not shown:
         return []
@@ -83,7 +83,7 @@ def _section(section: Section) -> list[str]:
 
 
 def _without_pictures(blocks: Iterable[Block]) -> list[Block]:
-    """Blocks that have a text form; introductions of pictures are left out."""
+    """Blocks other than pictures, without the headings and paragraphs directly before a picture."""
     shown: list[Block] = []
     for block in blocks:
         if isinstance(block, Picture):

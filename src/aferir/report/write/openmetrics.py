@@ -75,7 +75,7 @@ def _durations(evaluation: Evaluation, common: Labels) -> list[str]:
 
 
 def _figures(evaluation: Evaluation, common: Labels) -> list[str]:
-    """Every other figure, in base units, with its name, unit and side as labels."""
+    """Lines for figures other than durations, in base units, with name, unit and side as labels."""
     measured = list(_measured(evaluation, common))
     name = "aferir_figure"
     lines = _head(name, "gauge", "Other figures of programs and probes, in their base units.")

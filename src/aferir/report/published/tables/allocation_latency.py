@@ -11,7 +11,7 @@ from aferir.statistics.estimates import of_summary
 
 _PROGRAM = "elastic-allocation"
 _KINDS = {"vm": "vm", "container": "container", "cloud": "vm"}
-"""Technology of the instances of each kind of environment."""
+"""Technology of the instances, by kind of environment."""
 
 
 def _of_program(seen: Seen) -> Iterator[Ours]:

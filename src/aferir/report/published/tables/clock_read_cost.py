@@ -8,7 +8,7 @@ from aferir.report.published.finding import place
 from aferir.report.published.model import Fields, Row, Table
 
 _CLOCKS = {"tsc": "rdtsc", "monotonic": "CLOCK_MONOTONIC", "rvec": "rvec process"}
-"""Names of the clocks in the study; RVEC as published is one time for all threads."""
+"""Name of each clock of the study in the program `clock`."""
 _NS = 1e-9
 
 

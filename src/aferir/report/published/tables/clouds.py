@@ -24,12 +24,12 @@ def pretty(name: str) -> str:
 
 
 def title(fields: Fields) -> str:
-    """Cloud manager and hypervisor of a row."""
+    """Title of a row: its cloud manager and hypervisor."""
     return f"{pretty(fields['iaas'])}, {pretty(fields['hypervisor'])}"
 
 
 def of_row(fields: Fields) -> tuple[Condition, ...]:
-    """The cloud manager of a row as conditions."""
+    """Conditions by which a run matches the row: a cloud with the row's manager."""
     return (
         Condition("kind", "cloud"),
         Condition("cloud.provider", fields["iaas"], "simulated hosts"),

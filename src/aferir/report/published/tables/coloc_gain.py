@@ -15,7 +15,7 @@ _LOADS = {"low": 0.25, "medium": 0.5, "high": 0.75}
 
 
 def _find(seen: Seen) -> Iterator[Ours]:
-    """95th percentile under the default scheduler over that under EDFCoaloc, less 1, in %."""
+    """95th percentile of latency by the default scheduler over that by EDFCoaloc, less 1, in %."""
     for cell in cells(seen, _PROGRAM):
         arms = _arms(seen, cell.group, cell.environment)
         if {"default", "edfcoaloc"} <= arms.keys() and arms["edfcoaloc"].value > 0:
@@ -24,7 +24,7 @@ def _find(seen: Seen) -> Iterator[Ours]:
 
 
 def _arms(seen: Seen, group: str, environment: str) -> dict[str, Estimate]:
-    """The percentile under each policy, in seconds."""
+    """95th percentile of latency in seconds, by policy."""
     return {
         str(point.at): of_interval(point.median, point.interval, point.n)
         for family in seen.evaluation.curves

@@ -33,7 +33,7 @@ def _cpio(_: IoStudy, cell: IoCell) -> Uncertain:
 
 
 def _energy(idle: float) -> _Measure:
-    """Energy of an operation at one idle power; None if the run does not assume it."""
+    """Measure of the energy of an operation at an idle power; None if the run lacks that power."""
 
     def measure(study: IoStudy, cell: IoCell) -> Uncertain | None:
         fractions = study.server.idle_fractions
@@ -47,7 +47,7 @@ def _estimate(one: Uncertain, n: int) -> Estimate:
 
 
 def _costs(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, IoCell]]:
-    """Cells with their costs; of all programs if none is named."""
+    """Cells of the programs, or of all programs if none is named, each with its costs of I/O."""
     study = seen.evaluation.io
     known = {cell.cell: cell for cell in study.cells} if study else {}
     chosen = programs or tuple({cell.program for cell in seen.evaluation.cells})
@@ -55,7 +55,10 @@ def _costs(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, IoCell]]:
 
 
 def _pairs(seen: Seen, programs: tuple[str, ...], *, guests: int, against: int) -> Iterator[_Pair]:
-    """Pairs of cells of one group, in `guests` and in `against` guests; 0: on the host."""
+    """Pairs of cells of one group and kind of disk: one in `guests` guests, the other in `against`.
+
+    0 guests: on the host.
+    """
     found = list(_costs(seen, *programs))
     of_guests = [(cell, cost) for cell, cost in found if _guests(cell) == guests]
     for cell, cost in of_guests:
@@ -66,14 +69,14 @@ def _pairs(seen: Seen, programs: tuple[str, ...], *, guests: int, against: int) 
 
 
 def _guests(cell: CellResult) -> int | None:
-    """Number of guests that run a program; 0: it runs on the host, None: elsewhere."""
+    """Number of guests that run a program; 0: it runs on the host, None: neither."""
     if measured_in(cell, "native"):
         return 0
     return int(cell.specification.get("tenants", 1)) if measured_in(cell, "vm") else None
 
 
 def _added(measure: _Measure, *programs: str, guests: int = 1, against: int = 0) -> Finder:
-    """Finder of what guests add, in percent; for several programs and groups, their mean."""
+    """Finder of the percentage that guests add to `measure`; its mean over programs and groups."""
 
     def find(seen: Seen) -> list[Ours]:
         study = seen.evaluation.io
@@ -91,7 +94,7 @@ def _added(measure: _Measure, *programs: str, guests: int = 1, against: int = 0)
 
 
 def _of_system(*programs: str) -> Finder:
-    """Finder of the operating system's cycles over those of programs, in percent."""
+    """Finder of the ratio of the operating system's cycles to the programs', in percent."""
 
     def find(seen: Seen) -> list[Ours]:
         found = [
@@ -105,7 +108,7 @@ def _of_system(*programs: str) -> Finder:
 
 
 def _averaged(found: Sequence[Ours]) -> list[Ours]:
-    """One figure for each environment: the mean over its groups, with their scatter."""
+    """One figure for each environment: the mean over its groups, with the error of scatter."""
     by_environment: dict[str, list[Ours]] = {}
     for one in found:
         by_environment.setdefault(one.environment, []).append(one)
@@ -120,7 +123,7 @@ def _averaged(found: Sequence[Ours]) -> list[Ours]:
 
 
 def _slow_over_fast(idle: float) -> Finder:
-    """Finder of the ratio of energies: on a disk with a limited rate, and on one without."""
+    """Finder of the ratio of energies of an operation: rate-limited over unlimited disk."""
 
     def find(seen: Seen) -> list[Ours]:
         study, measure = seen.evaluation.io, _energy(idle)
@@ -161,7 +164,7 @@ def _system_share(*, limited: bool) -> Finder:
 
 
 def _growth(seen: Seen) -> list[Ours]:
-    """Growth of the system's cycles to 1,000 cores by the linear model, if it is not refused."""
+    """Ratio of the system's cycles on 1,000 cores to one core by the linear model, if projected."""
     study = seen.evaluation.io
     return [
         Ours(

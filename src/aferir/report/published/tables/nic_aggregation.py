@@ -26,7 +26,7 @@ _SWEEPS = ("netpipe", "net-sweep")
 _BITS = 8.0
 _SIGNIFICANT = 0.05
 _FEWEST = 10
-"""Smallest number of groups for which a share has an interval by the normal distribution."""
+"""Smallest number of groups with which a share has an error, that of the normal approximation."""
 _PROGRAMS = ("npb", "npb-mpi", "netpipe", "net-sweep")
 
 _ALIKE = (
@@ -34,11 +34,11 @@ _ALIKE = (
     Condition("rate_mbit", 1000),
     Condition("ranks_in", "containers", "hosts"),
 )
-"""The mode of the study, its links, and LXD."""
+"""Conditions of the study: bonding mode, rate of a link in Mbit/s, and LXD containers."""
 
 
 def _reduction(kernel: str, links: int) -> Finder:
-    """Finder of how much shorter a run is over several links than over one, in percent."""
+    """Finder of the reduction of run time by several links instead of one, in percent."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         for cell in cells(seen, _NPB):
@@ -53,7 +53,7 @@ def _reduction(kernel: str, links: int) -> Finder:
 
 
 def _at(size_bytes: float) -> Finder:
-    """Finder of the throughput of messages of that size, in bit/s."""
+    """Finder of the throughput with messages of about `size_bytes`, in bit/s."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         for program in _SWEEPS:
@@ -65,7 +65,7 @@ def _at(size_bytes: float) -> Finder:
 
 
 def _share(tenants: int, counts: Callable[[Ratio], bool]) -> Finder:
-    """Finder of the share of groups in which a container beside a guest `counts`, in percent."""
+    """Finder of the percentage of groups whose ratio of container to guest `counts` accepts."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         found = [*_beside_guests(seen, tenants)]
@@ -98,7 +98,7 @@ def _beside_guests(seen: Seen, tenants: int) -> Iterator[tuple[CellResult, CellR
 
 
 def _proportion(count: int, n: int) -> Estimate:
-    """Share in percent; its error is unknown for a few groups, which say nothing about others."""
+    """Share in percent; its error is unknown for few groups, too few to generalise from."""
     cautious = (count + 1) / (n + 2)  # one more of each kind, so that none of n is not certain
     error = 100 * math.sqrt(cautious * (1 - cautious) / n) if n >= _FEWEST else None
     return Estimate(value=100 * count / n, error=error, n=n)

@@ -13,7 +13,7 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     "us": (1e-6, "s"),
     "ns": (1e-9, "s"),
 }
-"""Factor to a base unit, and the unit, by the unit of a row."""
+"""Factor and base unit into which a row's unit is converted."""
 _UDP = (
     "`aferir clock sync HOST` prints it for two hosts, and `aferir clock check` for this one; it "
     "is not a program of an experiment, so no run has it"
