@@ -19,7 +19,8 @@ std::uint64_t next_random(std::uint64_t& state) {
     return z ^ (z >> 31U);
 }
 
-// The average over sizes of `best`, for each pattern, then the two logarithmic averages.
+// Effective bandwidths from `best`, the mean over message sizes for each pattern: the geometric
+// means over ring patterns, over random ones, and of these two.
 template <typename Best>
 Effective over_patterns(const Best& best) {
     std::array<double, kPatterns> patterns{};
@@ -67,7 +68,8 @@ std::vector<int> ring_lengths(std::size_t pattern, int processes) {
     const int shorter = processes / rings;
     const int longer_rings = processes % rings;
     std::vector<int> lengths(static_cast<std::size_t>(rings), shorter);
-    // Even ones first: then neighbours in a ring of two share what pairs of ranks share.
+    // Rings of even length come first, so that rings of two consist of ranks 0 and 1, 2 and 3, ...,
+    // as do pairs of ranks that share hardware.
     const bool longer_first = shorter % 2 == 1;
     const auto first = longer_first ? lengths.begin() : lengths.end() - longer_rings;
     std::fill_n(first, longer_rings, shorter + 1);

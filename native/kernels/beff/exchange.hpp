@@ -11,7 +11,7 @@
 
 namespace aferir::beff {
 
-/// Allocator of memory that is not written: elements have the content that the kernel provides.
+/// Allocator that does not initialise the elements, so that pages never written stay unwritten.
 template <typename T>
 struct Untouched : std::allocator<T> {
     static void construct(T* /*place*/) noexcept {}
@@ -31,8 +31,9 @@ World world();
 struct Partners {
     int previous = 0;
     int next = 0;
-    /// In a ring of two both are the same process, and b_eff lets one message go each way: a call
-    /// of MPI_Alltoallv could not carry two.
+    /// In a ring of two, both neighbours are the same process, and b_eff sends only one message
+    /// each way, since one call of MPI_Alltoallv could not send two to a process. If true, two are
+    /// sent.
     bool always_two = false;
     [[nodiscard]] int messages() const { return previous == next && !always_two ? 1 : 2; }
 };
@@ -44,8 +45,8 @@ class Exchange {
     /// come from memory. Errors: std::bad_alloc.
     Exchange(std::int64_t room_bytes, int processes);
 
-    /// Writes the first `bytes` of the data to send: Linux maps memory that was never written to
-    /// one page of zeros, which would be sent from the cache.
+    /// Writes the first `bytes` of the data to send. Otherwise Linux maps all unwritten pages to a
+    /// single page of zeros, and sends would come from the cache.
     void touch(std::int64_t bytes);
 
     /// Seconds that this process takes for `loops` rounds of messages of `bytes`, after one untimed

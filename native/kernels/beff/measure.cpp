@@ -16,7 +16,7 @@ constexpr std::array<Method, kMethods> kAll{Method::kSendrecv, Method::kAlltoall
                                             Method::kNonblocking};
 constexpr std::int64_t kSlots = 6;
 
-// All sizes for one method, once.
+// Measures all message sizes by one method, once.
 class Series {
   public:
     Series(const Options& options, Exchange& exchange, std::span<const Partners> partners)

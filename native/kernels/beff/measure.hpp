@@ -10,7 +10,8 @@ namespace aferir::beff {
 
 struct Options {
     std::int64_t largest_bytes = 0;
-    /// Time in s for all patterns of one message size by one method, once.
+    /// Time in s to be spent on one message size by one method, for all patterns, in each
+    /// repetition.
     double budget_s = 0.5;
     std::uint64_t seed = 1;
     std::size_t repetitions = kRepetitions;

@@ -13,7 +13,8 @@
 namespace aferir::beff {
 namespace {
 
-// The same numbers as in the HPC Challenge, so that the smallest is as far in the tail.
+// Numbers of loops and measurements as in the HPC Challenge: the shortest time would be lower, and
+// not comparable, if it were chosen from more.
 struct Plan {
     std::int64_t bytes;
     std::int64_t loops;
@@ -24,14 +25,14 @@ struct Plan {
 };
 constexpr Plan kLatency{8, 8, 5, 30, 8, 5};
 constexpr Plan kBandwidth{2'000'000, 3, 2, 10, 1, 2};
-// Bytes that hpcc's earlier tests have written where it sends ping-pong messages from, by its page
-// tables (proc_pid_pagemap(5)); the rest was never written.
+// Bytes at the start of the ping-pong send buffer that earlier tests of the HPC Challenge have
+// written, found in its page tables (proc_pid_pagemap(5)); the rest was never written.
 constexpr std::ptrdiff_t kWrittenBefore = std::ptrdiff_t{38} * 4096;
 constexpr double kShortest = 10e-6;  // a measurement below this is repeated with more loops
 constexpr int kPing = 11;
 constexpr int kPong = 12;
 
-// Seconds a message by the faster of two methods, of the slowest process.
+// Seconds per message of the slowest process, by the faster of the two methods.
 double ring_time(Exchange& exchange, const Partners& partners, const Plan& plan,
                  std::int64_t& loops) {
     double sendrecv = 0;
@@ -51,7 +52,7 @@ double ring_time(Exchange& exchange, const Partners& partners, const Plan& plan,
     return seconds;
 }
 
-// Time of the natural ring, then those of the random ones.
+// Seconds per message in the natural ring, then in each of the random ones.
 std::vector<double> ring_times(Exchange& exchange, const Plan& plan, std::uint64_t seed,
                                World here) {
     std::vector<double> least(static_cast<std::size_t>(plan.random_rings) + 1,
@@ -85,7 +86,7 @@ class PingPongTable {
         std::fill_n(sent_.begin(), std::min(plan.bytes, kWrittenBefore), '\0');
     }
 
-    /// Seconds one way, by pair; known to all.
+    /// Seconds that a message takes one way, for each pair; all processes get the results.
     std::vector<double> play() {
         std::vector<double> least(
             static_cast<std::size_t>(here_.processes) * static_cast<std::size_t>(here_.processes),
@@ -106,7 +107,7 @@ class PingPongTable {
         return least;
     }
 
-    /// The first process with the last alone.
+    /// Plays only between the first process and the last.
     void try_out() {
         for (int measurement = 0; measurement < plan_.ping_pong_measurements; ++measurement) {
             one_pair(0, here_.processes - 1);
@@ -117,7 +118,8 @@ class PingPongTable {
     [[nodiscard]] bool intact() const { return intact_; }
 
   private:
-    // Infinite on all processes but the client.
+    // Seconds that a message between the two takes one way; known to the client, infinite on all
+    // other processes.
     double one_pair(int client, int server) {
         if (here_.rank == server) {
             serve(client);
@@ -199,8 +201,8 @@ PingPong summary(const std::vector<double>& times, double bytes, bool as_bandwid
     return found;
 }
 
-// As in the HPC Challenge, which first tries one pair to learn how long it takes, and frees those
-// buffers: after that, glibc takes the next ones from its heap.
+// Tries one pair first and frees its buffers, as the HPC Challenge does to learn how long a pair
+// takes. It matters because glibc then takes the next buffers from its heap.
 PingPong ping_pong(const Plan& plan, World here, bool as_bandwidth, bool& intact) {
     {
         PingPongTable trial(plan, here);
@@ -226,7 +228,8 @@ Challenge measure_challenge(std::uint64_t seed) {
     Exchange small(2 * kLatency.bytes, here.processes);
     const auto latencies = ring_times(small, kLatency, seed, here);
     Exchange large(2 * kBandwidth.bytes, here.processes);
-    // One of the HPC Challenge's two messages is sent from where an earlier one was received.
+    // In the HPC Challenge, one of the two messages is sent from memory that has been written,
+    // because a message was received there before.
     large.touch(kBandwidth.bytes);
     const auto times = ring_times(large, kBandwidth, seed, here);
     const std::span<const double> random_latencies(latencies.begin() + 1, latencies.end());

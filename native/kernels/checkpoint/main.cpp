@@ -1,5 +1,5 @@
-// checkpoint: writes and reads a checkpoint as an MPI application does, after IOR; here with
-// processes and POSIX.
+// checkpoint: writes and reads a checkpoint as an MPI application does, after IOR; this program
+// uses processes and POSIX calls.
 
 #include <fcntl.h>
 

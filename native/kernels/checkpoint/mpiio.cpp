@@ -1,4 +1,5 @@
-// checkpoint-mpiio-<mpi>: the same by MPI-IO; started by checkpoint, which makes the folder.
+// checkpoint-mpiio-<mpi>: writes and reads a checkpoint as `checkpoint` does, but by MPI-IO.
+// Started by checkpoint, which creates the folder.
 
 #include <fcntl.h>
 #include <mpi.h>
@@ -64,7 +65,7 @@ class MpiChannel : public Channel {
     }
 
   private:
-    // MPI libraries name a full disk differently, so the file system is asked.
+    // MPI libraries report a full disk in different ways, so the file system is asked instead.
     [[noreturn]] void fail(std::string_view doing, const std::string& why) const {
         struct statvfs system{};
         if (doing == "write" && statvfs(path_.parent_path().c_str(), &system) == 0 &&

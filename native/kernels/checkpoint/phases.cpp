@@ -51,7 +51,7 @@ Result write_and_read(const Options& options, const Rank& rank) {
         rank.forget(rank.number);
     }
     rank.barrier();
-    // The data of another rank: on a cluster it would be in another node's cache (IOR's -C).
+    // Reads another rank's data (IOR's -C), which on a cluster is not in this node's cache.
     const auto next = (rank.number + 1) % layout.processes;
     result.read_begin_s = io::now_s();
     const auto at_read = io::cpu_now();

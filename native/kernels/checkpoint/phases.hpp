@@ -41,9 +41,9 @@ class Channel {
 struct Rank {
     std::uint64_t number = 0;
     std::function<void()> barrier;
-    /// Opens the file of rank `owner`, which is the same for all if they share one.
+    /// Opens the file of rank `owner`: the same file for every owner if the ranks share one.
     std::function<std::unique_ptr<Channel>(std::uint64_t owner, bool to_write)> open;
-    /// Evicts the rank's own file from the page cache.
+    /// Evicts the file of rank `owner` from the page cache.
     std::function<void(std::uint64_t owner)> forget;
 };
 
@@ -57,7 +57,7 @@ struct Result {
     std::uint64_t wrong_words = 0;
 };
 
-/// Writes the rank's data, then reads those of the next rank and verifies every byte.
+/// Writes the rank's data, then reads the next rank's data and verifies every byte.
 Result write_and_read(const Options& options, const Rank& rank);
 
 }  // namespace aferir::checkpoint

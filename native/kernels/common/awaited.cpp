@@ -12,7 +12,7 @@ namespace {
 
 static_assert(std::atomic<int>::is_always_lock_free && sizeof(std::atomic<int>) == sizeof(int));
 
-/// Not a private futex, so that other processes can wake us.
+/// Calls futex(2), without the flag for private futexes, so that other processes can wake us.
 void futex(std::atomic<int>* word, int operation, int value) {
     (void)syscall(SYS_futex, reinterpret_cast<int*>(word), operation, value, nullptr, nullptr, 0);
 }

@@ -21,7 +21,8 @@ class Histogram {
     void merge(std::span<const std::uint64_t> counts);
 
     [[nodiscard]] std::uint64_t total() const;
-    /// Smallest value that at least the share `q` (0 to 1) of all does not exceed; 0 when empty.
+    /// Quantile `q` (0 to 1): the smallest value for which at least a share `q` of all values is
+    /// not larger; 0 when empty.
     [[nodiscard]] double quantile(double q) const;
     [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
 

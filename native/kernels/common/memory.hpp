@@ -22,7 +22,7 @@ std::size_t available_memory_bytes();
 /// Errors: OutOfMemory if `bytes` are not available. Linux overcommits: unchecked, the process
 /// would be killed at the first touch, without a message.
 void require_memory(std::size_t bytes);
-/// The same for an amount that was determined earlier.
+/// Errors: OutOfMemory if `bytes` are more than `available`, which was determined earlier.
 void require_memory(std::size_t bytes, std::size_t available);
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20U;

@@ -14,7 +14,8 @@ constexpr auto kUnlimited = std::numeric_limits<std::size_t>::max();
 std::optional<std::size_t> read_bytes(const std::filesystem::path& path) {
     std::ifstream file(path);
     std::size_t bytes = 0;
-    // Version 2 writes "max" where there is no limit, which fails here as it should.
+    // Version 2 of control groups writes "max" if there is no limit: reading a number then fails,
+    // as intended.
     if (file >> bytes) {
         return bytes;
     }

@@ -11,7 +11,8 @@
 namespace aferir {
 namespace {
 
-// Since Linux 5.14 and 6.1: older headers lack them, older kernels refuse them.
+// MADV_POPULATE_WRITE (since Linux 5.14) and MADV_COLLAPSE (since 6.1): older headers lack them,
+// older kernels refuse them.
 constexpr int kPopulateWrite = 23;
 constexpr int kCollapse = 25;
 
@@ -46,8 +47,8 @@ SharedFile::Address SharedFile::address() const {
 bool SharedFile::take_pages(const HugeMapping& mapping, std::size_t begin, std::size_t end) {
     auto* const start = static_cast<std::byte*>(mapping.data()) + begin;
     const bool taken = madvise(start, end - begin, kPopulateWrite) == 0 || errno == EINVAL;
-    // Requests huge pages whatever the settings for shared memory, for existing pages, since the
-    // kernel refuses for missing ones. A refusal costs only speed.
+    // Requests huge pages whatever the settings for shared memory are. Done once the pages exist,
+    // since the kernel refuses it for missing ones. A refusal costs only speed.
     (void)madvise(start, end - begin, kCollapse);
     return taken;
 }

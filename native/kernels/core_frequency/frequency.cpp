@@ -87,8 +87,8 @@ void run_multiplications() {
     }
 }
 
-// Additions of two registers: additions of small constants are folded before execution (Golden
-// Cove).
+// Adds registers, since some processors (Golden Cove) compute additions of small constants before
+// execution.
 void run_additions() {
     std::uint64_t value = 1;
     for (int round = 0; round < kAddRounds; ++round) {

@@ -43,7 +43,7 @@ class Reader {
         return value;
     }
 
-    // A data record behind its kind.
+    // Reads a data record after its first byte, the kind.
     Place place() {
         const auto raw = static_cast<std::uint32_t>(number(kSizeBytes));
         const auto packed = static_cast<std::uint32_t>(number(kSizeBytes));

@@ -9,7 +9,7 @@
 
 namespace aferir::dedup {
 
-/// The archive is damaged, or the data is not one.
+/// The archive is damaged, or the data is not an archive.
 class ArchiveError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -21,10 +21,10 @@ using Bytes = std::vector<std::byte>;
 /// zlib's deflate at `level` (1 to 9) of one chunk. Errors: std::bad_alloc.
 Bytes compress(std::span<const std::byte> chunk, int level);
 
-/// Writes an archive, in order: magic, then a record for each chunk, then the end. A record is one
-/// byte and little-endian numbers: 1, raw bytes (4), packed bytes (4), packed data; or 2 and the
-/// number of the earlier data record that has the same content (8); or 0 and the raw bytes of all
-/// (8), the end.
+/// Writes an archive, in order: magic, then a record for each chunk, then an end record. A record
+/// begins with one byte, its kind; numbers are little-endian. Kind 1, data: size of raw data (4
+/// bytes), size of packed data (4), packed data. Kind 2, repetition: number of the earlier data
+/// record with the same content (8). Kind 0, end: size of all raw data (8).
 class ArchiveWriter {
   public:
     using Put = std::function<void(std::span<const std::byte>)>;
@@ -46,7 +46,7 @@ class ArchiveWriter {
     std::uint64_t raw_ = 0;
 };
 
-/// Reads any place of an archive; fewer bytes than asked for at its end.
+/// Reads at any place of an archive; returns fewer bytes than requested only at its end.
 using ReadAt = std::function<std::size_t(std::span<std::byte>, std::uint64_t)>;
 
 /// Passes the content of an archive to `take`, chunk by chunk, in order. Returns its size in bytes.

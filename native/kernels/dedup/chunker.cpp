@@ -13,7 +13,7 @@ constexpr std::size_t kWindow = 64;  // a byte is shifted out of the hash after 
 constexpr unsigned kMeanBits = 13;   // of kMeanChunk
 constexpr unsigned kBias = 2;        // of FastCDC's normalisation, level 2
 
-// The hash's upper bits depend on all of the window.
+// Mask of the hash's upper bits, which depend on all bytes of the window.
 constexpr std::uint64_t upper_bits(unsigned bits) { return ~std::uint64_t{0} << (64U - bits); }
 
 constexpr std::array<std::uint64_t, 256> make_gear() {

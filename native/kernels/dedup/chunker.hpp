@@ -15,8 +15,8 @@ constexpr std::size_t kMostChunk = 32U << 10U;
 /// boundaries near it.
 std::size_t chunk_bytes(std::span<const std::byte> data);
 
-/// First boundary in `data` from byte `from` on that the content makes, whatever the position of
-/// the one before; all of `data` if there is none.
+/// First boundary in `data` at or after byte `from` that the content alone determines, wherever the
+/// chunk before it began; the size of `data` if there is none.
 std::size_t boundary_after(std::span<const std::byte> data, std::size_t from);
 
 }  // namespace aferir::dedup

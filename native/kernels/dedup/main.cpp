@@ -84,7 +84,7 @@ std::size_t memory_of(const Options& options) {
     return static_cast<std::size_t>(options.instances) * one;
 }
 
-// The hash of what is restored, segment by segment as the generator hashed it.
+// Hash of the restored data, computed segment by segment as the generator does.
 std::uint64_t hash_of_archive(io::File& archive, std::span<const io::Segment> plan) {
     std::string text;
     std::uint64_t hash = 0;
@@ -136,7 +136,8 @@ Result instance(const Options& options, int number, const std::filesystem::path&
     io::Volume unused;
     io::File archive(packed, O_RDONLY, unused);
     result.restored = hash_of_archive(archive, plan) == result.hash;
-    // Chunks at the ends of what repeats differ from the first time; nothing else repeats.
+    // Chunks at both ends of a repeated segment differ from those of the original, so fewer
+    // duplicate bytes are found than were generated. There are no other repetitions.
     const auto repeated = io::repeated_bytes(plan);
     result.plausible =
         result.found.duplicate_bytes <= repeated && result.found.duplicate_bytes >= repeated / 2;

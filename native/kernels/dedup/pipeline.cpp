@@ -19,7 +19,7 @@
 namespace aferir::dedup {
 namespace {
 
-// One content, however often it occurs.
+// One distinct content of chunks, however often it occurs.
 struct Content {
     Bytes packed;                    // set by the thread that found it first; freed once written
     std::atomic<bool> ready{false};  // whether `packed` may be looked at
@@ -48,7 +48,7 @@ struct DigestHash {
     }
 };
 
-// All contents by their digests, in parts that are locked one by one.
+// All distinct contents by digest, in parts with a lock each.
 class Contents {
   public:
     // Returns the content, and whether it is new.
@@ -126,8 +126,8 @@ class Pipeline {
         }
     }
 
-    // Cuts at boundaries that the content makes, as for chunks: otherwise repeated data would be
-    // cut differently.
+    // Cuts fragments, like chunks, at boundaries that the content determines: otherwise repeated
+    // data would be cut differently.
     void fragment() {
         Bytes rest;
         std::uint64_t offset = 0;

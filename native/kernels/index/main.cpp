@@ -1,5 +1,5 @@
-// index: terms of a file tree into hash tables of each process, flushed to Berkeley DB; after
-// Psearchy's pedsort (Boyd-Wickizer et al. 2010).
+// index: each process collects the terms of a file tree in hash tables and flushes them to Berkeley
+// DB; after Psearchy's pedsort (Boyd-Wickizer et al. 2010).
 
 #include <fcntl.h>
 
@@ -94,7 +94,7 @@ std::filesystem::path store_path(const std::filesystem::path& folder, int proces
     return folder / ("index-" + std::to_string(process) + ".db");
 }
 
-// The indexing of one process, document by document.
+// Indexes the documents of one process, one by one.
 class Indexer {
   public:
     Indexer(const Options& options, const std::filesystem::path& store)

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kGibi = 1U << 30U;
 constexpr int kOwnerOnly = 0600;
 
-// Prevents the library from writing to standard error what is thrown as well.
+// Keeps the library from writing errors to standard error, as they are also thrown.
 void say_nothing(const DB_ENV* /*environment*/, const char* /*prefix*/, const char* /*text*/) {}
 
 DBT entry(const void* data, std::size_t bytes) {

@@ -22,7 +22,7 @@ class TermTable {
   public:
     static constexpr std::size_t kLeastBytes = 4096;
 
-    /// `bytes` is at least kLeastBytes; it is rounded down to a power of two of slots.
+    /// `bytes` is at least kLeastBytes; the number of slots is rounded down to a power of two.
     explicit TermTable(std::size_t bytes);
 
     /// Adds a posting. Returns false, and changes nothing, if the memory is full; an empty table

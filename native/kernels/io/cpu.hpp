@@ -2,7 +2,7 @@
 
 namespace aferir::io {
 
-/// Seconds of processors that a process, with all its threads, has used.
+/// CPU time in seconds that a process has used, with all its threads.
 struct CpuTime {
     double user_s = 0;
     double system_s = 0;

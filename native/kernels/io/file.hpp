@@ -19,7 +19,7 @@ struct Volume {
     std::atomic<std::uint64_t> syncs{0};   ///< fsync(2) calls
 };
 
-/// The same as plain numbers, which processes pass to one another.
+/// The counts of a Volume as plain numbers, which processes pass to one another.
 struct Counts {
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
@@ -35,14 +35,15 @@ struct Counts {
 
 Counts counts_of(const Volume& volume);
 
-/// An open file. All of a span is read or written, or StorageError thrown.
+/// An open file. Each call reads or writes the whole span, or throws StorageError.
 class File {
   public:
-    /// `flags` as of open(2); a file that is made is ours alone. Counts into `volume`.
+    /// Opens a file with `flags` of open(2), and creates it with permissions for its owner only.
+    /// Counts into `volume`.
     File(std::filesystem::path path, int flags, Volume& volume);
 
     void write_at(std::span<const std::byte> data, std::uint64_t offset);
-    /// Bytes read: fewer than asked for only at the end of the file.
+    /// Returns the bytes read: fewer than requested only at the end of the file.
     std::size_t read_at(std::span<std::byte> data, std::uint64_t offset);
     void append(std::span<const std::byte> data);
     void sync();

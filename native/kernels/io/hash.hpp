@@ -16,7 +16,7 @@ constexpr std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31U);
 }
 
-/// Random numbers of a stream that a seed and a number name; any stream can be drawn by itself.
+/// Random numbers of one stream, chosen by a seed and a number; streams can be drawn independently.
 class Random {
   public:
     constexpr Random(std::uint64_t seed, std::uint64_t stream)
@@ -34,7 +34,7 @@ class Random {
     std::uint64_t state_;
 };
 
-/// 64 bits that tell two data sets apart; not for adversaries.
+/// A 64-bit hash, enough to distinguish data sets by accident, not against an adversary.
 std::uint64_t hash_bytes(std::span<const std::byte> data, std::uint64_t seed = 0);
 
 inline std::uint64_t hash_text(std::string_view text) {

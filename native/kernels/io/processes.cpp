@@ -40,7 +40,7 @@ class Children {
     void add(pid_t child) { running_.push_back(child); }
     [[nodiscard]] bool any() const { return !running_.empty(); }
 
-    // Exit status of the next that ends.
+    // Waits for the next process to end; returns its exit status.
     int wait_for_any() {
         int status = 0;
         pid_t ended = -1;

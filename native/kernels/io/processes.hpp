@@ -71,10 +71,10 @@ class Barrier {
     SharedMapping mapping_;
 };
 
-/// Runs `body(rank)` in that many processes, to the end of all of them.
+/// Runs `body(rank)` in `count` processes and waits for all of them.
 ///
-/// Where one fails the others are killed. Errors: ProcessFailed with its exit code, kEnded where a
-/// signal ended it; OutOfMemory if no process can be made.
+/// If one fails, the others are killed. Errors: ProcessFailed with its exit code, or with kEnded if
+/// a signal ended it; OutOfMemory if a process cannot be created.
 void in_processes(std::string_view program, int count, std::FILE* err,
                   const std::function<void(int)>& body);
 

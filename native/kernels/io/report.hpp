@@ -8,7 +8,7 @@
 
 namespace aferir::io {
 
-/// Figures that all programs of I/O print of a verified run.
+/// Results that every I/O program prints for a verified run.
 struct Outcome {
     Counts counts;           ///< of the timed region
     double duration_s = 0;   ///< of it

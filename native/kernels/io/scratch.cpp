@@ -35,7 +35,8 @@ class Scratch {
   public:
     explicit Scratch(const std::filesystem::path& parent) : path_(make_scratch(parent)) {}
     ~Scratch() {
-        // Processes of a killed one die a moment later, and may still make files.
+        // Children of a killed process die a moment later, and may still create files: removal is
+        // retried.
         for (int left = 100; left > 0 && std::filesystem::exists(path_, ignored_); --left) {
             std::filesystem::remove_all(path_, ignored_);
             if (ignored_) {
@@ -55,7 +56,7 @@ class Scratch {
     std::error_code ignored_;
 };
 
-// ProcessFailed is reported here, separately from the process's own message.
+// Reports ProcessFailed here; the failed process has printed its own message before.
 int report_processes(std::string_view program, const std::function<int()>& body) {
     try {
         return body();

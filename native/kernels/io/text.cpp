@@ -5,7 +5,8 @@
 namespace aferir::io {
 namespace {
 
-// Digits of a term's number, then letters that are no digits: so no term is another's beginning.
+// A term is its number in these digits, followed by letters that are no digits: so no term is the
+// beginning of another.
 constexpr std::string_view kDigits = "etaoinshrdlcu";
 constexpr std::string_view kEndings = "mwfgypbvkjxqz";
 constexpr std::size_t kMostEndings = 5;

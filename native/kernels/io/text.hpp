@@ -9,7 +9,8 @@
 
 namespace aferir::io {
 
-/// Distinct terms of lower-case letters; the first ones are the short ones, as in a language.
+/// Distinct terms of lower-case letters. The first, which are the most frequent, are the shortest,
+/// as in a natural language.
 class Vocabulary {
   public:
     explicit Vocabulary(std::uint32_t terms);
@@ -54,8 +55,8 @@ class TextSource {
   public:
     TextSource(std::uint64_t seed, std::uint32_t terms);
 
-    /// Replaces `text` by at least `bytes` of document `number`, whole terms and a line's end, and
-    /// `drawn` by the terms in it, in their order.
+    /// Makes document `number`: at least `bytes` of whole terms, with a line's end, in `text`; the
+    /// numbers of its terms, in order, in `drawn`.
     void make(std::uint64_t number, std::size_t bytes, std::string& text,
               std::vector<std::uint32_t>& drawn) const;
 
@@ -67,7 +68,7 @@ class TextSource {
     Zipf zipf_;
 };
 
-/// Letter of a term for a byte, in lower case; 0 for bytes between terms.
+/// Lower-case letter for a byte that is part of a term; 0 for a byte between terms.
 constexpr char term_letter(char byte) {
     if (byte >= 'A' && byte <= 'Z') {
         return static_cast<char>(byte - 'A' + 'a');
@@ -78,7 +79,7 @@ constexpr char term_letter(char byte) {
 /// Longer terms are cut.
 constexpr std::size_t kLongestTerm = 64;
 
-/// Calls `take(term)` for every term of any bytes, in lower case.
+/// Calls `take(term)` for every term, in lower case, in a text of arbitrary bytes.
 template <typename Take>
 void for_each_term(std::string_view text, Take&& take) {
     std::array<char, kLongestTerm> term{};

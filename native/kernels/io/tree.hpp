@@ -20,18 +20,19 @@ struct TermTotal {
     bool operator==(const TermTotal&) const = default;
 };
 
-/// Signature of how often a term occurs in a document: only equal postings have equal sums of it.
+/// Hash of one posting (a document and how often a term occurs in it). Hashes are added up for each
+/// term; equal sums mean equal postings.
 std::uint64_t signature_of(std::uint64_t document, std::uint64_t occurrences);
 
 /// Adds a document's terms to totals, which other processes may do at the same time.
 void add_document(std::span<TermTotal> totals, std::uint64_t document,
                   std::vector<std::uint32_t>& drawn);
 
-/// Sizes of the documents of a tree of at least `bytes`: logarithms uniform from 1 to 256 KiB, a
-/// mean of 46 KiB.
+/// Sizes of the documents of a tree of at least `bytes`: 1 to 256 KiB, with uniformly distributed
+/// logarithms; 46 KiB on average.
 std::vector<std::uint32_t> document_sizes(std::uint64_t seed, std::uint64_t bytes);
 
-/// 256 documents a folder, 256 folders a folder.
+/// Path of a document in a tree with 256 documents in each folder and 256 folders in each parent.
 std::filesystem::path document_path(const std::filesystem::path& root, std::uint64_t document);
 
 /// Writes every `step`th document from `first` on. Returns their bytes and a hash of them: the sum
@@ -44,7 +45,8 @@ Written write_documents(const std::filesystem::path& root, const TextSource& sou
                         std::span<const std::uint32_t> sizes, std::size_t first, std::size_t step,
                         std::span<TermTotal> totals, bool forget);
 
-/// Writes one file of at least `bytes` of text, in documents of 1 MiB; as above.
+/// Writes one file of at least `bytes` of text, in documents of 1 MiB. Returns the same as
+/// write_documents().
 Written write_text(const std::filesystem::path& path, const TextSource& source,
                    std::uint64_t first_document, std::uint64_t bytes, std::span<TermTotal> totals,
                    bool forget);

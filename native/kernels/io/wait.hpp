@@ -6,7 +6,7 @@
 
 namespace aferir::io {
 
-/// Called by a forked process, which the kernel then kills when `parent` ends.
+/// Has the kernel kill the calling process when `parent` ends. Called by a forked process.
 void dies_with(pid_t parent);
 
 /// Waits for one child; its status as of waitpid(2).

@@ -55,8 +55,8 @@ class Runner {
         me_.wait();
     }
 
-    /// An even step and an odd one. Rows that other ranks wait for come first; while their messages
-    /// are under way, the others.
+    /// Runs an even step and an odd one. Rows that other ranks wait for are updated first, the
+    /// others while the messages are under way.
     void pair_with_ranks() {
         border_rows(0);
         if (me_.id() == 0) {

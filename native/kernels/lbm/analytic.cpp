@@ -44,7 +44,8 @@ double interpolate(const std::array<double, kFractions.size()>& values, double f
 double slit_permeability(double gap) { return gap * gap / 12; }
 
 double duct_permeability(double height, double width) {
-    // Converges fastest along the shorter side; odd terms fall as 1 / n^5.
+    // The series converges fastest along the shorter side; it has odd terms only, which fall as 1 /
+    // n^5.
     const double a = std::min(height, width);
     const double b = std::max(height, width);
     double sum = 0;

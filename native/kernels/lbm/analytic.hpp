@@ -2,14 +2,14 @@
 
 #include "lbm/geometry.hpp"
 
-// Permeabilities that are known, in the unit of length squared.
+// Permeabilities that are known from theory, in units of length squared.
 
 namespace aferir::lbm {
 
-/// Plane Poiseuille flow: gap^2 / 12.
+/// Permeability of the gap between two plates (plane Poiseuille flow): gap^2 / 12.
 double slit_permeability(double gap);
 
-/// The series of the rectangular duct (F. M. White, Viscous Fluid Flow, 3-48).
+/// Permeability of a rectangular duct, by a series (F. M. White, Viscous Fluid Flow, 3-48).
 double duct_permeability(double height, double width);
 
 inline constexpr double kLeastFraction = 0.01;

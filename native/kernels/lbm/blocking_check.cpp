@@ -24,7 +24,7 @@ void randomise(const Solver& solver) {
     }
 }
 
-/// Sum of a row's populations, each times a random weight below 1 of its own.
+/// For each row, the sum of its populations, each multiplied by its own random weight below 1.
 std::vector<double> sums_of_rows(const Solver& solver) {
     const auto& cells = solver.cells();
     const auto f = solver.populations();

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-/// Padded number of places: a cell's 19 places then fall on different sets of caches whose ways are
-/// 4 to 128 KiB.
+/// Number of places to allocate for `count` cells in each direction: padded so that a cell's 19
+/// populations fall on different cache sets, in caches whose ways are 4 to 128 KiB.
 std::size_t padded(std::size_t count) {
     constexpr std::size_t kWay = (std::size_t{128} << 10U) / sizeof(double);
     constexpr std::size_t kShift = 6848 / sizeof(double);
     const auto rounded = (count + kWay - 1) / kWay * kWay;
-    // Small lists need no padding by whole ways.
+    // Small lists are not rounded up to whole ways.
     return count < 4 * kWay ? (count + 7) / 8 * 8 + 24 : rounded + kShift;
 }
 
@@ -29,7 +29,7 @@ int wrapped(int place, int size) {
     return place < size ? place : place - size;
 }
 
-/// A population of a cell of mine whose place another rank has, or the other way round.
+/// A population of one of this rank's cells that is stored by another rank, or the reverse.
 struct Link {
     int rank;
     int direction;
@@ -162,8 +162,8 @@ class Lister {
         return false;
     }
 
-    /// Both ranks of a link find it on their own, and number all of theirs alike: by direction,
-    /// then by the cell that reads the population.
+    /// Finds the links to other ranks. Both ranks of a link find it independently, and number their
+    /// common links in the same order: by direction, then by the cell that reads the population.
     void link_ranks() {
         std::vector<Link> incoming;
         std::vector<Link> outgoing;
@@ -272,7 +272,8 @@ class Lister {
                                     static_cast<std::uint32_t>(cells_.jumps[1].size())});
     }
 
-    /// An even step leaves a population in its cell, an odd one where its opposite came from.
+    /// Adds the populations that cross an end of the box. After an even step they are in the cell
+    /// itself, after an odd one where the opposite population came from.
     void add_jumps(int x, int y, int z, const Run& cell) {
         for (int q = 1; q < kDirections; ++q) {
             const auto to = neighbour(x, y, z, kVelocities[static_cast<std::size_t>(q)]);

@@ -11,16 +11,16 @@
 
 namespace aferir::lbm {
 
-/// Cells next to each other in the list whose populations come from places next to each other, for
-/// each direction: those of cell first + i are at at[direction - 1] + i.
+/// Consecutive cells whose populations also come from consecutive places, in each direction: those
+/// of cell first + i come from at[direction - 1] + i.
 struct Run {
     std::uint32_t first;
     std::uint32_t length;
     std::array<std::uint32_t, kDirections - 1> at;
 };
 
-/// Exchange with one other rank: its places of which this rank has copies (ghosts), and the other
-/// way round.
+/// Exchange with one other rank: its places that this rank keeps copies of (ghosts), and this
+/// rank's places that it keeps copies of.
 struct Peer {
     int rank;
     std::uint32_t ghosts_begin;  ///< in the array of populations
@@ -49,7 +49,7 @@ struct Cells {
     std::vector<std::uint32_t> row_runs;
     std::vector<Run> runs;
     std::vector<std::uint8_t> at_border;  ///< a row with ghosts among its places
-    /// A population that goes through the ends of the box, where the pressure jumps.
+    /// A population that crosses an end of the box, where the pressure jumps.
     struct Jump {
         std::uint32_t place;
         double weight;  ///< below 0 if the fluid goes against the jump

@@ -28,7 +28,7 @@ struct Names {
     std::string_view isa;
 };
 
-/// A thread's share of the last-level caches, half of it left to others.
+/// Cache in bytes that a thread may fill: its share of half of the last-level caches.
 double cache_share(int threads) {
     const auto bytes = static_cast<double>(last_level_cache_bytes("/"));
     return bytes / 2 / std::max(threads, omp_get_num_procs());

@@ -44,10 +44,10 @@ double square_apart(Point a, Point b, Size size) {
     return x * x + y * y + z * z;
 }
 
-/// A sphere of whole cells holds the fluid as one does whose radius is this much greater: one
-/// number for simple cubic, body-centred and face-centred arrays alike, chosen with shares of 0.1
-/// to 0.3 and 48 and 64 cells an edge. A. J. C. Ladd (J. Fluid Mech. 271, 1994) calibrates spheres
-/// in this way.
+/// Difference in cells by which a sphere made of whole cells acts on the fluid as if its radius
+/// were greater. One number serves simple cubic, body-centred and face-centred arrays; it was
+/// chosen with volume shares of 0.1 to 0.3 and 48 and 64 cells an edge. A. J. C. Ladd (J. Fluid
+/// Mech. 271, 1994) calibrates spheres in this way.
 constexpr double kSteps = 0.07;
 
 /// Makes those cells solid whose middles are in a sphere with this hydrodynamic radius.
@@ -114,7 +114,8 @@ Geometry make_spheres(Packing packing, int edge, double fraction) {
     auto geometry = all_fluid({edge, edge, edge});
     const double volume = static_cast<double>(geometry.size.cells()) / spheres_in_cell(packing);
     const double radius = std::cbrt(3 * fraction * volume / (4 * std::numbers::pi));
-    // Off the lattice's symmetries, or many cells would change together.
+    // Centres off the lattice's symmetry points: otherwise many cells would become solid at the
+    // same radius.
     constexpr Point kOff{0.29, 0.41, 0.17};
     const int quarter = edge / 4;
     const auto place = [&](double in_cell, double off) { return in_cell * edge + quarter + off; };
@@ -159,7 +160,7 @@ Geometry make_blocks(Size size, int edge) {
     auto geometry = all_fluid(size);
     geometry.walls_y = true;
     geometry.walls_z = true;
-    // As if the walls were cells of the box, as in other programs.
+    // Places the blocks as other programs do, which count the walls as cells of the box.
     const auto is_block = [&](int place) { return place % (2 * edge) >= edge; };
     for (int z = 0; z < size.z; ++z) {
         for (int y = 0; y < size.y; ++y) {

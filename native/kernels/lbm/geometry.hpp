@@ -21,7 +21,8 @@ struct Size {
     }
 };
 
-/// The ends of x are joined; with kPressure the pressure, and nothing else, jumps there.
+/// Both ends of the box along x are joined (periodic); with kPressure, only the pressure jumps
+/// there.
 enum class Ends { kPeriodic, kPressure };
 
 /// A box of cells, x fastest, in which the flow is along x.
@@ -51,7 +52,7 @@ Geometry make_duct(int length, int height, int width);
 enum class Packing { kSimpleCubic, kBodyCentred, kFaceCentred };
 
 /// One cubic unit cell of equal spheres, whose share of its volume is `fraction`. Errors:
-/// UsageError if spheres of that share would overlap, or our reference does not reach it.
+/// UsageError if such spheres would overlap, or the share is outside of the reference's range.
 Geometry make_spheres(Packing packing, int edge, double fraction);
 
 /// Equal spheres in a periodic box, placed one after another at random positions where they overlap

@@ -55,8 +55,8 @@ struct Relaxation {
     double odd;
 };
 
-/// (1/even - 1/2) (1/odd - 1/2): 3/16 puts a plane wall exactly half-way between two cells, at any
-/// viscosity.
+/// Product (1/even - 1/2) (1/odd - 1/2) of the two rates: 3/16 puts a plane wall exactly half-way
+/// between two cells, at any viscosity.
 inline constexpr double kMagic = 3.0 / 16;
 
 constexpr Relaxation relaxation(double viscosity) {
@@ -64,13 +64,13 @@ constexpr Relaxation relaxation(double viscosity) {
     return {1 / (even_time + 0.5), 1 / (kMagic / even_time + 0.5)};
 }
 
-/// Drive of the flow, along x.
+/// Force and pressure (density) difference that drive the flow along x.
 struct Drive {
     double force = 0;       ///< on a cell
     double difference = 0;  ///< of density, by which it falls from end to end of the box
 };
 
-/// Floating-point operations of one update of a cell, as collide.hpp has them; tests count them.
+/// Floating-point operations of one update of a cell by collide.hpp; a test counts them.
 inline constexpr int kOperationsPerUpdate = 153;
 
 /// Bytes that an update reads and writes.

@@ -29,7 +29,7 @@ class Exchange {
     virtual void return_ghosts(double* f) = 0;
 };
 
-/// The threads' shares of rows, in numbers of rows and in order; threads + 1 bounds.
+/// Bounds of the threads' shares: thread t has the rows numbered from bound t to bound t + 1.
 struct Shares {
     std::vector<std::size_t> all;
     std::vector<std::size_t> border;  ///< into Work::border

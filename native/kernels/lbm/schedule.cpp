@@ -12,7 +12,8 @@ struct Tiles {
     int count;
 
     Tiles(int all_rows, int steps, int tile) : rows(all_rows), height(tile) {
-        // The first tile narrows at both sides, so it must be thicker than the wedge.
+        // The first tile shrinks at both sides with each step, so it must have more rows than the
+        // wedge.
         const bool whole = tile >= all_rows || all_rows < 4 * steps;
         height = whole ? all_rows : std::max(tile, 2 * steps);
         count = whole ? 1 : (all_rows + height - 1) / height;
@@ -71,7 +72,7 @@ std::vector<Task> seam_tasks(const Tiles& tiles, int middle, int planes, int ste
 int possible_steps(const Slabs& slabs, int wanted) {
     int thinnest = wanted;
     for (std::size_t slab = 0; slab + 1 < slabs.bounds.size(); ++slab) {
-        // Seams at both ends must leave each other alone.
+        // The seams at both ends of a slab must not overlap.
         const int planes = slabs.bounds[slab + 1] - slabs.bounds[slab];
         thinnest = std::min(thinnest, planes / 2 + 1);
     }
@@ -97,7 +98,8 @@ Schedule make_schedule(const Slabs& slabs, int steps, int tile) {
 
 Blocking choose_blocking(int rows, double row_bytes, double cache_bytes) {
     for (const int steps : {4, 2}) {
-        // A front holds steps + 1 planes of the tile and of the rows by which it moves.
+        // A thread works on steps + 1 planes at a time: the rows of the tile, and those by which it
+        // moves.
         const auto room = cache_bytes / (row_bytes * (steps + 1)) - steps;
         if (room >= rows) {
             return {steps, rows};

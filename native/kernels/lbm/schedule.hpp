@@ -47,8 +47,8 @@ int possible_steps(const Slabs& slabs, int wanted);
 /// `tile`: rows of a tile, at least 1. `steps` is what possible_steps() allows.
 Schedule make_schedule(const Slabs& slabs, int steps, int tile);
 
-/// A block's steps and rows of a tile whose planes fit into `cache_bytes`, for a thread whose rows
-/// have `row_bytes`.
+/// Steps in a block and rows in a tile, chosen so that the planes in use fit into `cache_bytes`; a
+/// thread's rows have `row_bytes`.
 struct Blocking {
     int steps;
     int tile;

@@ -81,7 +81,7 @@ void Solver::block(const Execution& execution) {
     if (execution.tile > 0) {
         chosen.tile = execution.tile;
     }
-    // Between ranks, ghosts are as deep as one step.
+    // With several ranks, ghosts are one step deep, so a block has two steps at most.
     const int wanted = exchange_ == nullptr ? chosen.steps : std::min(chosen.steps, 2);
     const int steps = possible_steps(slabs, wanted);
     tile_ = chosen.tile;

@@ -31,7 +31,7 @@ class World {
     [[nodiscard]] virtual std::unique_ptr<Exchange> exchange(const Cells& cells) const = 0;
 };
 
-/// Way of computing; nothing here changes the result beyond rounding.
+/// How to compute: nothing here changes the result beyond rounding.
 struct Execution {
     Advance* advance = nullptr;
     int threads = 1;

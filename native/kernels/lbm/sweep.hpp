@@ -21,7 +21,8 @@ class Sweep {
           scalar_(constants<double>(work.rates, work.drive.force, [](double x) { return x; })),
           difference_(work.drive.difference) {}
 
-    /// Steps of even number read and write a cell's own places.
+    /// Advances these rows by step `number`. An even step reads and writes a cell's own places, an
+    /// odd one those of its neighbours.
     void step(int number, std::size_t first_row, std::size_t end_row) const {
         if (number % 2 == 0) {
             even(cells_.row_cells[first_row], cells_.row_cells[end_row]);
@@ -37,7 +38,7 @@ class Sweep {
   private:
     void even(std::size_t begin, std::size_t end) const {
         std::size_t cell = begin;
-        // Up to where all 19 streams are aligned.
+        // First cell from which on all 19 streams are aligned to vectors.
         const auto aligned = (begin + kLanes - 1) / kLanes * kLanes;
         const auto places = [&](std::size_t at) __attribute__((always_inline)) {
             return [this, at](int q) __attribute__((always_inline)) {
@@ -60,8 +61,8 @@ class Sweep {
         for (std::size_t r = begin; r < end; ++r) {
             const Run& run = cells_.runs[r];
             std::size_t i = 0;
-            // An odd step writes the opposite population to the place that one was read from, as an
-            // even step does: the two differ only in where the places are.
+            // Like an even step, an odd one writes a population to the place that its opposite was
+            // read from: the two differ only in where these places are.
             const auto places = [&](int q) __attribute__((always_inline)) {
                 return f_ + i + (q == 0 ? run.first : run.at[static_cast<std::size_t>(q) - 1]);
             };

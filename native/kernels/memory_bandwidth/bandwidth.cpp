@@ -79,7 +79,8 @@ Slices slice(const Slices& all, int part, int parts) {
     return {cut(all.a), cut(all.b), cut(all.c)};
 }
 
-// Runs in every thread of a team; thread 0 keeps the times, barrier to barrier.
+// Runs the rounds; called by every thread of a team. Thread 0 takes the time from barrier to
+// barrier.
 void run_rounds(const BandwidthRequest& request, const Slices& mine, Bandwidths& result) {
     for (int round = 0; round <= request.repetitions; ++round) {
         for (std::size_t i = 0; i < kOperations.size(); ++i) {

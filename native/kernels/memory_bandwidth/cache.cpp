@@ -16,7 +16,7 @@ std::string first_line(const std::filesystem::path& path) {
     return line;
 }
 
-// The kernel writes "32768K"; "M" is allowed for by its documentation.
+// The kernel writes "32768K"; its documentation also allows "M".
 std::size_t parse_size(const std::string& text) {
     char* unit = nullptr;
     const auto number = std::strtoull(text.c_str(), &unit, 10);

@@ -47,8 +47,8 @@ void run_regular(Operation operation, const Slices& slices) {
 
 #if defined(__SSE2__)
 
-// Calls value(i) for every second element and streams the two results to target. A whole line at a
-// time, so that the write-combining buffer never leaves half filled.
+// Streams to target, past the caches, the pairs of elements that value(i) returns for every second
+// i. Works in whole cache lines, so that no write-combining buffer is evicted half filled.
 template <typename Value>
 void stream(std::span<double> target, Value value) {
     constexpr std::size_t kLine = 8;

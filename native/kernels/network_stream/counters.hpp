@@ -7,7 +7,7 @@
 
 namespace aferir {
 
-/// Name to count, e.g. `TcpRetransSegs`, as nstat(8) writes them.
+/// Counts by name, e.g. `TcpRetransSegs`; names as in nstat(8).
 using Counters = std::map<std::string, std::int64_t, std::less<>>;
 
 /// Counters of /proc/net/snmp or /proc/net/netstat: pairs of lines, names and values. Only those of

@@ -77,7 +77,7 @@ std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double e
     }
 }
 
-// The other end answers each end of a stream with the number of bytes that it has had.
+// For each stream that ends, the other end answers with the number of bytes that it has received.
 bool read_answer(Stream& stream) {
     const auto count = recv(stream.socket.number(), stream.answer.data() + stream.answered,
                             stream.answer.size() - stream.answered, 0);

@@ -37,7 +37,7 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
     return address;
 }
 
-// Not a blocking connect: where a link is not up yet, TCP would wait for seconds to try again.
+// Not a blocking connect: if a link is not up yet, TCP would retry only after seconds.
 bool connected(const Descriptor& socket, const sockaddr_in& address) {
     set_nonblocking(socket);
     if (connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==

@@ -14,7 +14,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// A vector for each component.
+/// One vector for each of the five components.
 using Values = std::array<Vector, 5>;
 
 inline constexpr std::size_t kBlock = std::size_t{5} * kLanes;  ///< doubles

@@ -41,7 +41,8 @@ inline void set_state(const Field& state, const ExactField& exact, int k) {
 template <typename Solver>
 class AdiPlanes {
   public:
-    /// The fields have whole planes, of k as far as solve_xy asks for them.
+    /// The fields have whole planes: those of every k for which solve_xy() is called, and their
+    /// neighbours.
     AdiPlanes(const Field& state, const Field& forcing, int size, double time_step)
         : state_(state),
           forcing_(forcing),
@@ -53,8 +54,8 @@ class AdiPlanes {
           turned_changes_(static_cast<std::size_t>(state.inner_blocks() + 1) * kLanes * kBlock),
           scratch_((static_cast<std::size_t>(size) + 1) * Solver::kScratch) {}
 
-    /// The right-hand side of plane k and the solutions along x and y, into `changes`: block 0 of
-    /// the row of each j.
+    /// Computes the right-hand side of plane k, solves along x and y, and writes the result to
+    /// `changes`, which points to block 0 of the row of each j.
     void solve_xy(int k, double* const* changes) {
         for (int j = 1; j < size_ - 1; j += kLanes) {
             solve_x(k, j, std::min(static_cast<int>(kLanes), size_ - 1 - j), changes);
@@ -68,8 +69,8 @@ class AdiPlanes {
         }
     }
 
-    /// Solves along z for a row j: `states` and `changes` are block 0 of it in each plane, `offset`
-    /// doubles away.
+    /// Solves along z for all points of a row j. `states` and `changes` point to a place in each
+    /// plane; the row's block 0 is `offset` doubles further.
     void solve_z(double* const* states, double* const* changes, std::size_t offset) {
         for (int block = 0; block < state_.inner_blocks(); ++block) {
             solver_.template solve<2>(RowLines{states, changes, offset + offset_of(block)},
@@ -102,7 +103,8 @@ class AdiPlanes {
         }
     }
 
-    /// Turns the states of kLanes rows; rows beyond the cube are replaced by its last one.
+    /// Transposes the states of kLanes rows into lines along x; rows beyond the cube are replaced
+    /// by its last one.
     void turn_states(int k, int j) {
         for (int block = 0; block < state_.blocks(); ++block) {
             turn([&](int row) { return state_.block(k, std::min(j + row, size_ - 1), block - 1); },

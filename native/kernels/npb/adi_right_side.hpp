@@ -103,8 +103,8 @@ struct Stencil {
     std::ptrdiff_t onward;
 };
 
-/// Adds R's differences along one axis at `centre`, whose neighbours are `step` away. All that a
-/// neighbour's component counts is gathered into one factor.
+/// Adds R's differences along one axis at `centre`, whose neighbours are `step` away. All terms
+/// with the same component of a neighbour are combined into one factor.
 template <int Axis>
 [[gnu::always_inline]] inline void add_differences(Values& sum, const Flow& before,
                                                    const Flow& here, const Flow& after,
@@ -151,8 +151,8 @@ class RightSide {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const Coefficients& factors() const { return factors_; }
 
-    /// Writes, for one block of `rows` rows of plane k from row j on, the forcing and the
-    /// differences along y and z to target + row kBlock.
+    /// Adds the forcing and the differences along y and z for one block in each of `rows` rows of
+    /// plane k from row j on, and writes the sum of each row to target + row kBlock.
     void run(const Field& u, const Field& forcing, int k, int j, int rows, int block,
              double* target) const {
         const auto step = static_cast<std::ptrdiff_t>(u.row_step());

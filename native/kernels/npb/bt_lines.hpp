@@ -1,8 +1,8 @@
 #pragma once
 
 // The implicit factor of one axis in BT: block-tridiagonal systems (RNR-94-007, section 3.3.2),
-// kLanes lines at once. Blocks are made from the states as they are met, never stored; only the
-// eliminated upper blocks are.
+// kLanes lines at once. Blocks are computed from the states when they are needed; only the upper
+// blocks are stored, after elimination.
 
 #include <algorithm>
 #include <array>
@@ -211,8 +211,8 @@ class BtLines {
         });
     }
 
-    /// Leaves, for each point, the upper block and the right-hand side of a system whose diagonal
-    /// blocks are units and that has no lower ones.
+    /// Eliminates forwards. This leaves, for each point, the upper block and the right-hand side of
+    /// a system without lower blocks, whose diagonal blocks are unit matrices.
     template <int Axis, typename AnyLines>
     void eliminate(const AnyLines& lines, double* scratch) const {
         constexpr int kAhead = 4;

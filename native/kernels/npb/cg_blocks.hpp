@@ -26,9 +26,9 @@ struct Range {
 /// The rows of a sparse matrix that one thread multiplies, cut into blocks of columns, each in
 /// SELL-8-sigma order (Kreutzer et al., SIAM J. Sci. Comput. 36, 2014).
 ///
-/// Blocks: the columns of CG's rows are spread at random, so without them nearly every element of
-/// the vector comes from L2; 2,048 of them stay in L1 beside the streams (measured on Zen 4, class
-/// A: 0.9 -> 0.4 ns an element). They also let 16 bits hold a column.
+/// The elements of CG's rows are in random columns, so without blocks nearly every element of the
+/// vector would come from L2. The 2,048 elements that a block needs stay in L1 (measured on Zen 4,
+/// class A: 0.9 -> 0.4 ns an element), and 16 bits hold the number of a block's column.
 class BlockedRows {
   public:
     static constexpr std::size_t kLanes = 8;
@@ -37,8 +37,8 @@ class BlockedRows {
     /// `rows` begins at a multiple of kLanes and ends at one, or at the matrix's end.
     BlockedRows(const SparseMatrix& matrix, Range rows) : BlockedRows(Plan(matrix, rows)) {}
 
-    /// y[rows] = A x. `y` is readable and writable to one element past the matrix's order, which
-    /// takes the sums of lanes without a row.
+    /// y[rows] = A x. One element past the matrix's order must be writable in `y`: it receives the
+    /// sums of lanes without a row.
     void multiply(const double* x, double* y) const {
         std::fill(y + rows_.begin, y + rows_.end, 0.0);
         const double* values = values_.data();
@@ -62,7 +62,7 @@ class BlockedRows {
         std::array<std::uint32_t, kLanes> rows;
     };
 
-    /// Places of the elements of each slice's lanes in the matrix.
+    /// Says which elements of the matrix go to which lane of which slice.
     struct Plan {
         Plan(const SparseMatrix& source, Range part) : matrix(source), rows(part) {
             const auto columns = matrix.width;
@@ -205,8 +205,8 @@ class BlockedRows {
     HugeArray<std::uint64_t> indices_;
 };
 
-/// Rows of `thread`, when rows are distributed in contiguous parts of about as many elements; parts
-/// begin at multiples of eight rows, so that no two threads write one cache line.
+/// Rows of `thread` if rows are distributed in contiguous parts with about equal numbers of
+/// elements; parts begin at multiples of eight rows, so that no two threads write one cache line.
 inline Range share_rows(const SparseMatrix& matrix, int thread, int threads) {
     const auto bound = [&](int part) {
         const auto elements = matrix.starts.back() * static_cast<std::size_t>(part) /

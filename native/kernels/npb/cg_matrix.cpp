@@ -59,7 +59,7 @@ std::vector<SparseVector> random_vectors(const CgProblem& problem) {
     return vectors;
 }
 
-/// For each row of the matrix, the vectors that have an element there, in ascending order.
+/// For each row of the matrix, the numbers of the random vectors with an element there, ascending.
 std::vector<std::vector<std::uint32_t>> users_of_rows(const std::vector<SparseVector>& vectors) {
     std::vector<std::vector<std::uint32_t>> users(vectors.size());
     for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -70,8 +70,8 @@ std::vector<std::vector<std::uint32_t>> users_of_rows(const std::vector<SparseVe
     return users;
 }
 
-/// Sums one row in a dense accumulator, in the order in which makea meets the outer products: the
-/// matrix is then the same to the last bit.
+/// Sums one row in a dense accumulator. Outer products are added in the order of the
+/// specification's subroutine makea, so that the matrix is the same to the last bit.
 class RowSum {
   public:
     explicit RowSum(std::size_t order) : sums_(order), seen_(order) {}
@@ -87,7 +87,7 @@ class RowSum {
         }
     }
 
-    /// The elements in columns from `first` to `last`, counted from `first`.
+    /// The elements in columns from `first` to `last`; their columns are counted from `first`.
     SparseVector take(std::size_t first, std::size_t last) {
         std::sort(columns_.begin(), columns_.end());
         SparseVector row;

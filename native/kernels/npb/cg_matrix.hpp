@@ -8,7 +8,7 @@
 
 namespace aferir::npb {
 
-/// RNR-94-007, section 2.4, table 2.5.
+/// Parameters of a problem class (RNR-94-007, section 2.4, table 2.5).
 struct CgProblem {
     int order;
     int nonzeros;  ///< of each random vector
@@ -34,7 +34,7 @@ struct SparseMatrix {
     std::vector<std::uint32_t> columns;
     std::vector<double> values;
 
-    /// Rows; of a square matrix the columns as well.
+    /// Number of rows; a square matrix has as many columns.
     [[nodiscard]] std::size_t order() const { return starts.size() - 1; }
 };
 
@@ -50,7 +50,7 @@ struct MatrixPart {
 /// sparse vectors, with weights that fall geometrically from 1 to 0.1, plus (0.1 - shift) I.
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads);
 
-/// A part of the matrix only, whose rows and columns are counted from 0.
+/// Makes a part of this matrix only; its rows and columns are counted from 0.
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads, const MatrixPart& part);
 
 }  // namespace aferir::npb

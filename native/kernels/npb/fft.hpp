@@ -152,7 +152,7 @@ template <int Radix>
     }
 }
 
-/// body(0), body(1), ...: unrolled where the numbers may stay in registers.
+/// Calls body(0), body(1), ...: unrolled if the numbers may stay in registers.
 template <int Count, typename Body>
 [[gnu::always_inline]] inline void each(Body body) {
     if constexpr (Count > 32) {

@@ -26,8 +26,8 @@ class Solver {
           spectrum_(2 * grid.points()),
           work_(grid.plane() * static_cast<std::size_t>(grid.nz)) {}
 
-    // Everything before the first time step; NPB repeats it with the clock running, including the
-    // tables.
+    // Computes everything before the first time step, including tables. As in NPB, it is run once
+    // untimed and again with the clock running.
     void initialise() {
         axes_ = Axes(grid_);
 #pragma omp parallel num_threads(threads_)
@@ -39,7 +39,7 @@ class Solver {
         }
     }
 
-    // State after `steps` time steps, transformed back; returns its checksum.
+    // Computes the state after `steps` time steps, transforms it back and returns its checksum.
     ComplexNumber step(int steps) {
         const Decays decays(grid_, steps);
         double re = 0;
@@ -67,7 +67,7 @@ class Solver {
         return work_.data() + static_cast<std::size_t>(z) * grid_.plane();
     }
 
-    /// The work tiles of a z pencil.
+    /// Tiles of a z pencil in the work field.
     [[nodiscard]] auto tiles_of(std::size_t pencil) const {
         return [first = work_.data() + pencil * kTile, plane = grid_.plane()](int z) {
             return first + static_cast<std::size_t>(z) * plane;

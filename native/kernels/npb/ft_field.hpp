@@ -161,15 +161,15 @@ void forward_y(const Grid& grid, const Axis& axis, double* plane, double* scratc
     }
 }
 
-/// Forward transform along z of one z pencil: of the work tiles `tile_at(z)` into the contiguous
-/// `spectrum`. `kTile` numbers past a work tile are prefetched: the next pencil's.
+/// Transforms one z pencil forwards along z: from the work tiles `tile_at(z)` into the contiguous
+/// `spectrum`. Prefetches the next pencil, which is `kTile` numbers past each work tile.
 template <int Nz, typename TileAt>
 void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
     fft<Nz, Direction::kForward>(
         axis.table,
         [&](int z) {
             const double* const tile = tile_at(z);
-            // The hardware follows fewer streams than there are planes.
+            // The hardware's prefetcher can follow fewer streams than there are planes.
             __builtin_prefetch(tile + kTile);
             __builtin_prefetch(tile + kTile + kLanes);
             return load_tile(tile);

@@ -27,14 +27,16 @@ struct Counted {
     std::span<const std::uint32_t> carries;
 };
 
-/// One thread's histogram of its keys, in memory that others may read.
+/// One thread's histogram of its keys, in memory that other threads may read.
 ///
-/// Counters are bytes, because their cost is in cache misses: class A's 2^19 take 512 KiB and stay
-/// in L2, where 32-bit ones would not. A key that comes a 256th time is noted in a list of carries,
-/// of which a thread can have at most its keys / 256.
+/// Counters are bytes, because cache misses determine their cost: the 2^19 counters of class A take
+/// 512 KiB and stay in L2, as 32-bit ones would not. If a key comes for the 256th time, its counter
+/// wraps to 0 and the key is added to a list of carries, which needs at most one place per 256
+/// keys.
 class Histogram {
   public:
-    /// `counts`: one for each key there may be; `carries`: carries_for(the most keys).
+    /// `counts`: one for each possible key; `carries`: room for carries_for(largest number of
+    /// keys).
     Histogram(std::uint8_t* counts, std::uint32_t* carries) : counts_(counts), carries_(carries) {}
 
     [[nodiscard]] static std::size_t carries_for(std::size_t most_keys) {

@@ -39,10 +39,10 @@ struct WeightBlocks {
     Block<W> active;
 };
 
-/// The weights of all points of a front. Each thread has its own.
+/// The weights of all points of a front (see Fronts). Each thread has its own copy.
 ///
-/// Column c of front `period k + t` has slot t - c of plane k if c is at most t, else slot
-/// period + t - c of plane k - 1, and so on: so what depends on i or k is tabulated by c - t.
+/// Column c of front `period k + t` has slot t - c of plane k if c is at most t, else slot period +
+/// t - c of plane k - 1, and so on: so whatever depends on i or k is tabulated by t - c.
 class Differences {
   public:
     Differences(const Fronts& fronts, const LuFactors& factors)

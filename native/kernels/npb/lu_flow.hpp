@@ -34,13 +34,13 @@ struct LuFactors {
     std::array<double, 3> diffusion;
     double dissipation;
 
-    // Of the block on the diagonal.
+    // Factors of the block on the diagonal.
     double diagonal;  ///< of the identity
     double inverse_diagonal;
     double diagonal_shear;
     double diagonal_conduction;
 
-    // Of the blocks beside it, times the relaxation factor.
+    // Factors of the blocks beside the diagonal, times the relaxation factor.
     double off_first;
     double off_pressure;
     double off_shear;
@@ -86,7 +86,8 @@ inline LuFactors::LuFactors(int size, double time_step, double relaxation) {
 /// States of W points, and the quantities that every use of them needs.
 template <int W>
 struct LuFlow {
-    /// `load` returns the block of a quantity: the state's five, and 1 / density.
+    /// `load(m)` returns a quantity of the W points: component m of the state for m = 0 to 4, and 1
+    /// / density for m = 5.
     template <typename Load>
     [[gnu::always_inline]] explicit LuFlow(const Load& load) : volume(load(Constant<5>{})) {
         unroll<5>([&](auto m) { state[m] = load(m); });

@@ -14,7 +14,7 @@ struct LuShare {
     std::ptrdiff_t end;
 };
 
-/// The inner points of a cube that belong to one process: all along k.
+/// The inner points of a cube that belong to one process: ranges of i and j, and every k.
 struct Pencil {
     int size;  ///< points along an edge of the cube
     GridRange i;
@@ -23,15 +23,15 @@ struct Pencil {
 
 inline Pencil whole_pencil(int size) { return {size, {1, size - 1}, {1, size - 1}}; }
 
-/// The order in which LU stores and visits the points of its pencil and of the rim around it, as
-/// far as the residual looks: 1 point where that is the cube's boundary, 2 of another process's.
+/// The order in which LU stores and visits the points of its pencil and of the rim that the
+/// residual reads: 1 point deep at the cube's boundary, 2 deep next to another process.
 ///
-/// Points that lie one after another along i, rims included, and then along k, are in consecutive
-/// slots of their column, `period` to a plane; slot s of column c is in front s + c. So a
-/// point's neighbours along i, j, k are 1, 1 and `period` fronts away, and no point of a front
-/// depends on another in a sweep: the lanes of a block are neighbouring columns, threads have
-/// ranges of blocks, and every neighbour is at a constant distance in memory. A front passes from
-/// one plane k to the next without a gap.
+/// A column has the points of one j, along i (with rims) and then along k, in consecutive slots,
+/// `period` of them to a plane. Slot s of column c is in front s + c. So a point's neighbours along
+/// i, j, k are 1, 1 and `period` fronts away, and no point of a front depends on another in a
+/// sweep: the lanes of a block are neighbouring columns, threads have ranges of blocks, and every
+/// neighbour is at a constant distance in memory. A front passes from one plane k to the next
+/// without a gap.
 class Fronts {
   public:
     Fronts(int size, int lanes) : Fronts(whole_pencil(size), lanes) {}
@@ -55,19 +55,19 @@ class Fronts {
                 range.end + (range.end == pencil_.size - 1 ? 1 : 2)};
     }
 
-    /// Blocks of a front. The last lanes are free for the next fronts' points before column 0, so
-    /// no block is needed before the first.
+    /// Number of blocks of a front. Points before column 0 are kept in the free last lanes of an
+    /// earlier front, so no block is needed before the first.
     [[nodiscard]] std::ptrdiff_t blocks() const { return blocks_; }
     /// Blocks that have points inside the cube: the first ones.
     [[nodiscard]] std::ptrdiff_t inner_blocks() const { return (columns() + lanes_ - 1) / lanes_; }
 
-    /// Blocks of one of `parts` parts; there are at most as many parts as inner blocks.
+    /// Range of blocks of part `part` of `parts`; there are at most as many parts as inner blocks.
     [[nodiscard]] LuShare share(int part, int parts) const {
         return {part * inner_blocks() / parts, (part + 1) * inner_blocks() / parts};
     }
 
     [[nodiscard]] std::ptrdiff_t column(int j) const { return j - pencil_.j.begin; }
-    /// The block that has a point's column, one before the first for the rim there.
+    /// Number of the block with the points of this j; -1 for the rim before the pencil.
     [[nodiscard]] std::ptrdiff_t block_of(int j) const { return (column(j) + lanes_) / lanes_ - 1; }
     [[nodiscard]] std::ptrdiff_t front(const Place& place) const {
         const auto slot = place[0] - reach(pencil_.i).begin;
@@ -93,8 +93,8 @@ class Fronts {
     std::ptrdiff_t blocks_;
 };
 
-/// `Quantities` numbers for each point: [part][front][block][quantity][lane]. The parts are the
-/// blocks of the workers: were they not apart, each processor would prefetch what others write.
+/// `Quantities` numbers for each point: [part][front][block][quantity][lane]. Each worker's blocks
+/// are a part of their own: otherwise its processor would prefetch what other workers write.
 template <int Quantities>
 class FrontArray {
   public:

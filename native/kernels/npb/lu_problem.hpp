@@ -30,8 +30,8 @@ void verify_lu(const LuProblem& problem, const Norms& norms, double surface_inte
 /// (gamma - 1) times the internal energy.
 double pressure(const State& state);
 
-/// Pressure integrated over the surface of a box one or two points inside the cube's boundary: the
-/// share of the points in `part`. `field(Place)` returns the state of any of these.
+/// Integral of the pressure over the surface of a box one or two points inside the cube's boundary.
+/// Only points in `part` contribute; `field(Place)` returns their states.
 template <typename Field>
 double surface_integral(const Field& field, int size, const Box& part) {
     // The specification's box, whose ends differ from axis to axis.

@@ -13,10 +13,10 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Products of one point that its neighbour along one axis needs.
+/// Products of a point's Jacobian block with its change, for the neighbour along one axis.
 using LuGift = std::array<double, 5>;
 
-/// Products that a worker leaves for the one with the adjacent columns; empty if there is none.
+/// Products that a worker leaves for the worker with the adjacent columns; empty if there is none.
 struct Relay {
     struct alignas(64) Line {
         LuGift gift;

@@ -46,8 +46,8 @@ inline int working_threads(const Fronts& fronts, int threads) {
     return std::min(threads, static_cast<int>(fronts.inner_blocks()));
 }
 
-/// Every `step`-th front from the `first`-th on: density 1 wherever there is no point. Lanes of the
-/// padding must not divide by zero.
+/// Sets the density to 1 where there is no point, in every `step`-th front from the `first`-th on:
+/// otherwise the padding's lanes would divide by zero.
 template <int W>
 void fill_padding(LuFields& fields, int first, int step) {
     const auto& fronts = fields.fronts;
@@ -60,7 +60,7 @@ void fill_padding(LuFields& fields, int first, int step) {
     }
 }
 
-/// Every `step`-th plane k from `first` on, rims included.
+/// Sets the states of every `step`-th plane k from `first` on, rims included.
 template <int W, typename StateAt>
 void set_states(LuFields& fields, int first, int step, const StateAt& state_at_place) {
     const auto& pencil = fields.fronts.pencil();
@@ -157,7 +157,7 @@ inline State sum_of_squares(const Fronts& fronts, std::span<const double> square
     return sums;
 }
 
-/// Root mean square of R(U) + H from the sums of the squares of that times the time step.
+/// Root mean square of R(U) + H, from sums of squares that contain the time step as a factor.
 inline State residual_of(const State& squares, int size, double time_step) {
     auto norms = root_mean_square(squares, size);
     for (auto& norm : norms) {

@@ -69,7 +69,7 @@ class LuSweep {
         });
     }
 
-    /// Adds for each column the squares of dt (R(u) + H) to `sums`, [block][quantity][lane].
+    /// Adds the squares of dt (R(u) + H) of each column to `sums`, [block][quantity][lane].
     void add_squares(std::span<double> sums) {
         each_residual([&](std::ptrdiff_t /*front*/, std::ptrdiff_t block, const Five<W>& residual) {
             double* const sum = sums.data() + block * kFive;
@@ -92,7 +92,7 @@ class LuSweep {
         unroll<5>([&](auto m) { store_block<W>(target + m * W, five[m]); });
     }
 
-    /// Doubles in a front of gifts.
+    /// Number of doubles that the gifts (products for neighbours) of one front take.
     [[nodiscard]] std::ptrdiff_t width() const { return (share_.end - share_.begin) * kFive; }
 
     /// Products of the points visited last, along x and y (of one front) and z (of a plane's
@@ -174,7 +174,7 @@ class LuSweep {
         to_beside<-1>(done, y);
     }
 
-    /// `right` has the residual and the gifts along y.
+    /// Solves one block in the lower sweep. `right` holds the residual and the gifts along y.
     [[gnu::always_inline]] void lower_block(std::ptrdiff_t front, std::ptrdiff_t block,
                                             Five<W> right, const LuFactors& factors) {
         const auto flow = flow_at(fields_.u.at(front, block));
@@ -186,7 +186,7 @@ class LuSweep {
         give(Products<1, W>(delta, flow, factors), front, place);
     }
 
-    /// `right` has the gifts along y.
+    /// Solves one block in the upper sweep. `right` holds the gifts along y.
     [[gnu::always_inline]] void upper_block(std::ptrdiff_t front, std::ptrdiff_t block,
                                             Five<W> right, const LuFactors& factors) {
         double* const u = fields_.u.at(front, block);
@@ -232,7 +232,7 @@ class LuSweep {
         }
     }
 
-    /// dt (R(u) + H); without meaning in lanes that are not active.
+    /// Computes dt (R(u) + H); lanes that are not active have meaningless values.
     [[nodiscard, gnu::always_inline]] Five<W> residual(std::ptrdiff_t front, std::ptrdiff_t block,
                                                        const LuFactors& factors) const {
         const auto weights = differences_.load<W>(block * W);

@@ -59,7 +59,7 @@ inline void place(const Grid& grid, const Charges& charges) {
     set(charges.negative, -1);
 }
 
-/// Part of [0, size) with this index of `count`; bounds are even.
+/// Part `index` of `count` of [0, size), with even bounds.
 inline Span share(std::size_t size, int index, int count) {
     const auto half = static_cast<std::ptrdiff_t>(size / 2);
     return {half * index / count * 2, half * (index + 1) / count * 2};
@@ -113,7 +113,7 @@ class Cycle {
   private:
     static constexpr std::size_t kSolo = 8;  // to this size one thread is faster than a barrier
 
-    /// u = 0, and the pages of all large grids placed near the worker that will use them.
+    /// Sets u to 0, and places the pages of all large grids near the worker that will use them.
     void clear() {
         const auto size = levels_.right_side.size();
         for (const auto* grid : {&levels_.correction.back(), &levels_.right_side, &levels_.spare}) {
@@ -125,7 +125,8 @@ class Cycle {
         member_.wait();
     }
 
-    /// Rows are divided first: threads with adjacent planes would each compute seven of them twice.
+    /// This worker's planes and rows in a sweep. Rows are divided first, as threads with adjacent
+    /// planes both compute the seven planes at their border.
     [[nodiscard]] std::pair<Span, Span> tile(std::size_t size) const {
         const int most = static_cast<int>(size / 8);
         const int across = std::min(member_.count(), most);
@@ -163,8 +164,8 @@ class Cycle {
         });
     }
 
-    /// Restricts the residual from the finest grid but one (the sweep has done that) or, where the
-    /// finest is not swept, from the finest.
+    /// Restricts the residual from grid to grid, beginning with the finest, or with the next if a
+    /// sweep has already restricted the finest.
     void restrict_down() {
         const auto top = levels_.finest();
         for (auto level = Levels::sweeps(levels_.right_side.size()) ? top - 1 : top; level > 0;

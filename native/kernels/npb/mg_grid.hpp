@@ -11,7 +11,7 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Half-open range of planes or rows; may begin before 0 or end past the grid: that is periodic.
+/// Half-open range of planes or rows. Indices before 0 or past the grid's end wrap around.
 struct Span {
     std::ptrdiff_t begin;
     std::ptrdiff_t end;
@@ -44,7 +44,7 @@ class Grid {
           memory_(std::in_place, values(size, planes, rows)),
           data_(memory_->span()) {}
 
-    /// All of a cube; `allocate` makes a HugeArray of so many doubles.
+    /// A grid of all planes and rows of a cube; `allocate(n)` returns a HugeArray of n doubles.
     template <typename Allocate>
     Grid(std::size_t size, const Allocate& allocate)
         : size_(size),
@@ -55,7 +55,7 @@ class Grid {
           memory_(allocate(values(size, planes_, rows_))),
           data_(memory_->span()) {}
 
-    /// These planes and rows in memory of the caller's, as many doubles as values() returns.
+    /// A grid of these planes and rows in the caller's `memory`, which has values() doubles.
     Grid(std::size_t size, Span planes, Span rows, double* memory)
         : size_(size),
           pitch_(size + 2 * kGhosts),

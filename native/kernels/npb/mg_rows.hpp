@@ -85,9 +85,10 @@ struct Cross {
     Block<W> edges;
 };
 
-/// Calls `point(i, centre, by distance 1, 2, 3 the sums of neighbours)` block by block. Each row is
-/// read once: what the neighbouring block needs is shifted in registers. All is passed by value, or
-/// the compiler would load the pointers anew after each store.
+/// Calls `point(i, centre, face, edge, corner)` block by block, with the sums of the neighbours at
+/// distance 1, 2 and 3. Each row is read once: what the neighbouring block needs is shifted in
+/// registers. Everything is passed by value, or the compiler would load the pointers anew after
+/// each store.
 template <int W, typename PerBlock>
 [[gnu::always_inline]] inline void for_each_block(Neighbours rows, std::size_t size,
                                                   PerBlock per_block) {
@@ -156,7 +157,8 @@ void restrict_row(double* coarse, Neighbours fine, std::size_t size) {
     wrap_row(coarse, size);
 }
 
-/// The coarse rows around a fine one: the same one up to four times if the fine row lies on it.
+/// The four coarse rows around a fine one; several are the same row if the fine one lies in a
+/// coarse plane or row.
 using CoarseRows = std::array<const double*, 4>;
 
 /// out = u + Q z: trilinear interpolation of coarse rows, of which `Count` (1, 2 or 4) differ.

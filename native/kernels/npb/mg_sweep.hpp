@@ -122,7 +122,7 @@ class Sweep {
     void correct(std::ptrdiff_t plane, std::ptrdiff_t more) const {
         for_rows(plane, 2 + more, 2 + 2 * more, [&](std::ptrdiff_t index) {
             const double* const old = plan_.u == nullptr ? nullptr : plan_.u->row(plane, index);
-            // The hardware does not predict a tile's rows in the next plane.
+            // The hardware's prefetcher does not predict a tile's rows in the next plane.
             if (old != nullptr) {
                 prefetch_row(plan_.u->row(plane + 1, index), size_);
             }
@@ -162,7 +162,7 @@ class Sweep {
         }
     }
 
-    /// Without a correction, the smoothed grid is u itself.
+    /// Copies u in place of the smoothed grid: without a correction, they are the same.
     void fetch(std::ptrdiff_t plane, std::ptrdiff_t more) const {
         for_rows(plane, more, 2 * more, [&](std::ptrdiff_t index) {
             double* const out = row(kSmoothed, plane, index);

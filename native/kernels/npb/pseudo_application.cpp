@@ -33,7 +33,7 @@ double evaluate(const Polynomial& power, double x) {
     return x * (power[0] + x * (power[1] + x * (power[2] + x * power[3])));
 }
 
-/// The fourth difference at `position` of a line, without the states that take no part.
+/// The fourth difference at `position` of a line, omitting the states that must not take part.
 double dissipation(const std::array<State, 5>& line, std::size_t m, int position, int size) {
     const int last = size - 2;
     double sum = (position == 1 || position == last ? 5.0 : 6.0) * line[2][m];
@@ -107,7 +107,8 @@ State ExactField::initial(const Place& place) const {
     if (!inside(place)) {
         return at(place);
     }
-    // Linear between the two faces of each axis, and these three combined as 1 - (1-a)(1-b)(1-c).
+    // Interpolates linearly between the two faces of each axis, and combines the three results a, b
+    // and c as 1 - (1-a)(1-b)(1-c).
     State rest{};
     rest.fill(1.0);
     for (std::size_t axis = 0; axis < place.size(); ++axis) {

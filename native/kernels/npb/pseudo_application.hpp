@@ -121,7 +121,7 @@ struct Norms {
     State error{};
 };
 
-/// Root mean square from the sums of squares over all points.
+/// Root mean square from the sum of squares over all inner points.
 State root_mean_square(const State& squares, int size);
 
 /// The inner points of a cube, or those that a process has: ranges along i, j and k.
@@ -164,7 +164,7 @@ Norms squares_of(const Field& field, const ExactField& exact, const Box& box, in
     return sums;
 }
 
-/// Norms of a field; as squares_of.
+/// Norms of a field. `exact` and `field` are as in squares_of().
 template <typename Field>
 Norms norms_of(const Field& field, const ExactField& exact, int threads) {
     const auto sums = squares_of(field, exact, inner_box(exact.size()), threads);

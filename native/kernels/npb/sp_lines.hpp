@@ -28,8 +28,9 @@ class SpLines {
           diffusion_(time_step * right_side.factors().second),
           dissipation_(time_step * kDissipation) {}
 
-    /// Solves in place along an axis and turns to the variables of the next one. Along x it first
-    /// completes the right-hand side; along z it adds the change to the state instead.
+    /// Solves in place along an axis, and transforms the result to the variables of the next axis.
+    /// Along x it first completes the right-hand side; along z it adds the change to the state
+    /// instead.
     template <int Axis, typename AnyLines = Lines>
     void solve(const AnyLines& lines, double* scratch) const {
         eliminate<Axis>(lines, scratch);
@@ -73,7 +74,8 @@ class SpLines {
     template <int Axis>
     using Point = std::conditional_t<Axis == 0, FullPoint, PlainPoint>;
 
-    /// The index of the matrix that a component has: eigenvalue u, u + c, u - c.
+    /// Index of a component's matrix: 0, 1, 2 for the eigenvalues u, u + c, u - c (c is the speed
+    /// of sound).
     static constexpr int matrix_of(int component) { return component < 3 ? 0 : component - 2; }
 
     /// Keeps the reciprocal of the density and the speed of sound, which finish<2> needs again.
@@ -144,9 +146,10 @@ class SpLines {
                 inverse * (y * change[0] - change[2]), acoustic - shear, acoustic + shear};
     }
 
-    /// Eliminates what is left of the diagonal in a row of the three matrices, scales the diagonal
-    /// to 1, and stores the right-hand side [0] to [4] and the elements to the right, [5] to [7]
-    /// next to the diagonal and [8] to [10] after them; the rows above are found in front of it.
+    /// Eliminates the elements to the left of the diagonal in one row of the three matrices, and
+    /// scales the diagonal to 1. Stores in `kept` the right-hand side ([0] to [4]), the elements
+    /// next to the diagonal ([5] to [7]) and those after them ([8] to [10]). The rows above are in
+    /// front of `kept`.
     [[gnu::always_inline]] void reduce(const Wave& before, const Wave& here, const Wave& after,
                                        const Values& given, bool outermost, double* kept) const {
         const double* const above = kept - kScratch;

@@ -11,8 +11,8 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Inner planes of each rank, of constant k and of constant j: neighbouring planes are on one host
-/// as far as possible.
+/// Contiguous range of inner planes of each rank, the same for planes of constant k and of constant
+/// j. Ranks are ordered by host, so that neighbouring planes are mostly on one host.
 class AdiLayout {
   public:
     AdiLayout(int size, const Ranks& ranks)
@@ -40,13 +40,14 @@ class AdiLayout {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] GridRange of(int rank) const { return shares_[index(rank)].planes; }
     [[nodiscard]] GridRange own() const { return of(rank_); }
-    /// Planes of this rank and the other ranks of its host.
+    /// Planes of all ranks of this host together.
     [[nodiscard]] GridRange host() const { return host_; }
-    /// Ranks of other hosts, beginning with the one after this.
+    /// Ranks of other hosts, beginning with the next higher one and wrapping around.
     [[nodiscard]] std::span<const int> distant() const { return distant_; }
 
-    /// Planes of a rank's host that its right-hand sides read: a rank's own, and adjacent ones if
-    /// no other rank of the host has those. `boundary` is 0 with the cube's boundary, 1 without.
+    /// Planes that a rank provides to the right-hand sides of its host: its own; the host's first
+    /// and last ranks also provide the adjacent planes, which belong to other hosts. `boundary`: 0
+    /// to include the cube's boundary planes, 1 to leave them out.
     [[nodiscard]] GridRange seen_by(int rank, int boundary) const {
         const auto& share = shares_[index(rank)];
         return {

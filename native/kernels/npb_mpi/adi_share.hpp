@@ -1,9 +1,10 @@
 #pragma once
 
-// A time step of BT or SP by message passing: each process has some planes of constant k for the
-// right-hand side and the solves along x and y, and as many planes of constant j for the solves
-// along z. Between the two, the change is transposed; afterwards the state, with the adjacent
-// planes that the next right-hand side reads. docs/decisions/adi-by-transposition.md says why.
+// A time step of BT or SP by message passing: each process has a range of planes of constant k, for
+// the right-hand side and the solves along x and y, and the same range of planes of constant j, for
+// the solves along z. Between the two, the change is transposed; afterwards the state is, with the
+// adjacent planes that the next right-hand side reads. docs/decisions/adi-by-transposition.md says
+// why.
 //
 // The processes of a host share their planes, so nothing is copied between them.
 
@@ -36,18 +37,18 @@ class AdiParts {
 
     [[nodiscard]] const AdiLayout& layout() const { return layout_; }
 
-    /// Whole planes of constant k: all that this host's right-hand sides read.
+    /// Whole planes of constant k: all those that the right-hand sides of this host read.
     [[nodiscard]] const Field& whole() const { return whole_; }
     /// Forcing in this rank's planes.
     [[nodiscard]] const Field& forcing() const { return forcing_; }
-    /// This host's rows of all planes: receives the change.
+    /// This host's rows (its range of j) of all planes, into which the change is received.
     [[nodiscard]] const Field& change() const { return change_; }
-    /// Rows of a distant rank in our planes: the change that is sent to it.
+    /// Rows of our planes that belong to a distant rank: the change to be sent to it.
     [[nodiscard]] const Field& outgoing(int rank) const {
         return outgoing_[static_cast<std::size_t>(rank)];
     }
 
-    /// Place of the state of our rows of plane k that the solves along z write.
+    /// The field in which the solves along z write the state of our rows of plane k.
     [[nodiscard]] const Field& state_of_rows(int k) const { return kept_.has(k) ? whole_ : far_; }
 
     void set_forcing(const ExactField& exact) const {
@@ -56,7 +57,7 @@ class AdiParts {
         }
     }
 
-    /// Sets our part of the state: wait for the other ranks of the host before and after.
+    /// Sets our part of the state. The host's other ranks must be waited for before and after.
     void set_state(const ExactField& exact) const {
         const auto seen = layout_.seen_by(rank_, 0);
         for (int k = 0; k < layout_.size(); ++k) {

@@ -97,8 +97,8 @@ class Product {
     }
 
   private:
-    /// Halves of the `width` segments that this rank still sums: those that it keeps, and those
-    /// that its partner keeps.
+    /// Divides the `width` segments whose sums this rank is still gathering: first the half that it
+    /// keeps, then the half that its partner keeps.
     [[nodiscard]] std::array<Part, 2> halves(int width) const {
         const int first = layout_.rank / width * width;
         const int middle = first + width / 2;
@@ -268,8 +268,8 @@ class Solver {
     double residual_ = 0;
 };
 
-/// Memory of one rank: its block in summed, compressed and blocked form, and all the random
-/// vectors. Two vectors are common.
+/// Requires the memory of one rank: its block of the matrix in summed, compressed and blocked form,
+/// and all the random vectors. All ranks have two vectors in common.
 void require_memory_for(const CgProblem& problem, const Ranks& ranks) {
     const auto order = static_cast<std::size_t>(problem.order);
     const auto row = static_cast<std::size_t>(problem.nonzeros + 1);

@@ -19,7 +19,7 @@ struct Part {
     friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// Part `index` of `count` contiguous ones of about one size, whose bounds but the last are
+/// Part `index` of `count` contiguous parts of nearly equal size. All bounds but the last are
 /// multiples of `unit`.
 Part share_of(std::size_t size, int index, int count, std::size_t unit = 1);
 
@@ -32,7 +32,8 @@ struct Hosts {
     [[nodiscard]] const std::vector<int>& mates() const { return members[own]; }
 };
 
-/// Ranks with the same leader, which is one of them, are on one host; hosts are in order of leader.
+/// Groups ranks by leader: those with the same leader, which is one of them, are on one host. Hosts
+/// are in order of leader.
 Hosts hosts_by_leader(std::span<const int> leaders, int rank);
 
 /// Divides buckets with these `counts` into `parts` contiguous runs of about equal sums; returns
@@ -43,12 +44,12 @@ std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int
 void require_power_of_two(std::string_view kernel, int count, int most);
 
 /// A grid of processes, as square as their number allows and not higher than wide: for a power of
-/// two, as many columns as rows or twice as many, as NPB 3 has it for CG and LU. Rank r is in row
-/// r / columns and column r % columns.
+/// two, as many columns as rows or twice as many, as NPB 3 has it for CG and LU. Rank r is in row r
+/// / columns and column r % columns.
 ///
-/// In CG rank r owns segment r of every vector; so the segments of a row of processes are
-/// contiguous, and of a column of processes they are made so by an exchange: a column multiplies
-/// the segments from column * rows on.
+/// In CG rank r owns segment r of every vector, so the segments of a row of processes are
+/// contiguous. Those of a column are not: by an exchange, column c gets the contiguous segments
+/// from c * rows on, and multiplies these.
 struct ProcessGrid {
     int rows;
     int columns;
@@ -57,7 +58,7 @@ struct ProcessGrid {
     [[nodiscard]] int column_of(int rank) const { return rank % columns; }
     [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
 
-    /// Segment that a rank contributes to its column: its own after the transposition.
+    /// Segment that a rank contributes to its column after this exchange.
     [[nodiscard]] int transposed(int rank) const { return column_of(rank) * rows + row_of(rank); }
     /// Rank that contributes a segment to its column; the inverse of transposed().
     [[nodiscard]] int bringer_of(int segment) const {

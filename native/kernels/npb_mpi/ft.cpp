@@ -1,7 +1,7 @@
-// FT by message passing: each rank has a run of the z pencils of the spectrum and a run of the
-// planes of the work field. The transposition between them goes plane by plane: a rank's pencils
-// of one plane lie together and land where the plane's transforms expect them: written there,
-// within a host, or else as one message.
+// FT by message passing: each rank has a range of the z pencils of the spectrum and a range of the
+// planes of the work field. The transposition between them goes plane by plane. A rank's pencils of
+// one plane lie together and go to where the plane's transforms read them: within a host they are
+// written there directly, between hosts they are one message.
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,8 @@ class Solver {
         }
     }
 
-    // Everything before the first time step; NPB repeats and times it, tables and all.
+    // Computes everything before the first time step; as in NPB, it is repeated and then timed,
+    // with its tables.
     void initialise() {
         axes_ = Axes(grid_);
         ranks_.wait_for_mates();  // they may still read these planes
@@ -74,7 +75,7 @@ class Solver {
         sent_.wait();
     }
 
-    // State after `steps` time steps, transformed back; returns its checksum.
+    // Computes the state after `steps` time steps, transforms it back and returns its checksum.
     ComplexNumber step(int steps) {
         const Decays decays(grid_, steps);
         ranks_.wait_for_mates();  // they may still use the planes that this rank writes into
@@ -104,7 +105,7 @@ class Solver {
                static_cast<std::size_t>(index) * grid_.plane();
     }
 
-    /// The pencils of a rank in one of these planes.
+    /// The pencils of `rank` in plane `index` of `planes`.
     [[nodiscard]] std::span<double> part_of_plane(double* planes, int index, int rank) const {
         const auto part = pencils_ * kTile;
         return {planes + static_cast<std::size_t>(index) * grid_.plane() +
@@ -120,7 +121,7 @@ class Solver {
         return {rows_[static_cast<std::size_t>(z)], pencils_ * kTile};
     }
 
-    /// The work tiles of one of this rank's pencils.
+    /// Tiles of one of this rank's pencils in the work field.
     [[nodiscard]] auto tiles_of(std::size_t pencil) const {
         return [rows = rows_.data(), offset = pencil * kTile](int z) {
             return rows[static_cast<std::size_t>(z)] + offset;

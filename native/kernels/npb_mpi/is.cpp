@@ -1,6 +1,6 @@
-// IS by message passing: keys go to the host that has their range. There each rank counts what it
-// has of them, and the ranks of a host add their counts up through shared memory, each for a part
-// of the host's range; the ranks of the keys are the cumulated counts, as with threads
+// IS by message passing: each key is sent to the host whose range it is in. There each rank counts
+// the keys that it gets, and the ranks of a host add up their counts through shared memory, each
+// for a part of the host's range; the ranks of the keys are the cumulated counts, as with threads
 // (npb/is.cpp).
 
 #include <algorithm>
@@ -112,8 +112,8 @@ class Sort {
         }
     }
 
-    /// Calls `use` with those keys of all ranks that are in this rank's slice, counted from its
-    /// first one.
+    /// Calls `use` with the keys of all ranks that are in this rank's slice, each minus the first
+    /// key of the slice.
     template <typename Use>
     void for_keys_of_slice(const Use& use) {
         if (ranks_.count() == 1) {
@@ -148,9 +148,9 @@ class Sort {
         add_lower_slices(slice, cumulate(slice));
     }
 
-    /// Sends the other ranks of the host this rank's `range` counts except those of its own slice,
-    /// and receives theirs. (Shared memory has small pages: counting there costs a sixth more,
-    /// copying almost nothing.)
+    /// Copies this rank's first `range` counts, except its own slice's, to memory that the host's
+    /// ranks share, and finds theirs. Counting there directly would take a sixth longer, as shared
+    /// memory has small pages; copying costs almost nothing.
     void publish(std::size_t range, Part slice) {
         auto* const published = published_.of(mate());
         if (ranks_.hosts().mates().size() > 1) {
@@ -166,8 +166,8 @@ class Sort {
         }
     }
 
-    /// Tells all ranks the number of keys in the slice, together with the test keys found here,
-    /// which saves ranks of one host a barrier.
+    /// Adds the number of keys in all lower slices to the ranks in `slice`. The sum over ranks also
+    /// distributes the test keys found here, which saves a barrier within a host.
     void add_lower_slices(std::span<std::uint32_t> slice, std::uint32_t total) {
         std::fill(totals_.begin(), totals_.end(), 0.0);
         totals_[id()] = total;
@@ -189,7 +189,7 @@ class Sort {
 
     [[nodiscard]] std::span<double> tests() { return std::span(totals_).last(kTestKeys); }
 
-    /// The rank of a key; -1 if it is not of this rank's slice.
+    /// The rank of a key, which is the number of smaller keys; -1 if it is in another rank's slice.
     [[nodiscard]] std::int64_t smaller_keys(std::uint32_t key) const {
         if (!ranges_.has(place(), key)) {
             return -1;

@@ -20,8 +20,9 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Distribution of keys over ranks: each has a range of buckets of neighbouring keys. Ranks are
-/// counted in the order of their hosts here ("places"), so that a host's keys are one range, too.
+/// Distribution of keys over ranks: each rank has a range of buckets of neighbouring keys. Ranks
+/// are numbered here in the order of their hosts ("places"), so that a host's keys are one range,
+/// too.
 class KeyRanges {
   public:
     KeyRanges(const IsProblem& problem, const Ranks& ranks)
@@ -30,8 +31,8 @@ class KeyRanges {
           samples_(problem.key_range() >> shift_, 1),
           bounds_(split_buckets(samples_, ranks.count())) {}
 
-    /// Between hosts, chooses new ranges for these keys of all ranks, by a sample, so that all
-    /// ranks get about as many.
+    /// If there are several hosts, chooses new ranges from a sample of all ranks' keys, so that all
+    /// ranks get about the same number of them.
     void choose(std::span<const std::uint32_t> keys) {
         if (ranks_.hosts().members.size() > 1) {
             std::fill(samples_.begin(), samples_.end(), 0);
@@ -59,7 +60,8 @@ class KeyRanges {
         return std::min({wanted, 12U, static_cast<unsigned>(problem.key_range_log2)});
     }
 
-    /// Takes short runs of keys, spread over all of them.
+    /// Counts a sample of keys by bucket: runs of 64 neighbouring keys, about 64 of them at equal
+    /// distances.
     void take_sample(std::span<const std::uint32_t> keys, std::span<std::int64_t> samples) const {
         constexpr std::size_t kRuns = 64;
         constexpr std::size_t kRun = 64;
@@ -82,7 +84,7 @@ class KeyRanges {
 /// rank sends to one partner in each other group.
 class KeyExchange {
   public:
-    /// `groups` in order of place; `hosts`, or every rank a group of its own.
+    /// `groups` in order of place: those of `hosts`, or groups of one rank each.
     KeyExchange(std::size_t keys, const Hosts& groups)
         : groups_(groups.members.size()),
           own_(groups.own),
@@ -106,9 +108,9 @@ class KeyExchange {
         incoming_ = HugeArray<std::uint32_t>(2 * senders_.size() * pitch_);
     }
 
-    /// Calls `use(keys)` with the keys of this group that come to this rank, counted from the first
-    /// of the group's range, in parts; up to Histogram::kAhead numbers past their end may be read.
-    /// All ranks call it with as many keys.
+    /// Exchanges `keys` and calls `use` with each part that arrives here, each key minus the first
+    /// key of the group's range. `use` may read up to Histogram::kAhead numbers past a part's end.
+    /// Collective: all ranks pass the same number of keys.
     template <typename Use>
     void run(std::span<const std::uint32_t> keys, const KeyRanges& ranges, const Use& use) {
         find_owners(ranges);

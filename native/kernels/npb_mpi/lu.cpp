@@ -1,6 +1,6 @@
-// LU by message passing: pencils of the cube along k, as NPB 3 has it, whose processes follow one
-// another through the fronts as the threads do, along i and along j. Where all processes share
-// memory, they follow one another as the threads do in every respect.
+// LU by message passing: as in NPB 3, each process has a pencil of the cube along k. Processes
+// follow one another through the fronts, along i and along j, as threads do along j. If all
+// processes share memory, they do exactly what threads do.
 
 #include <algorithm>
 #include <cstddef>

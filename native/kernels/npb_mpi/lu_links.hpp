@@ -18,13 +18,13 @@ struct Beside {
     int after;
 };
 
-/// Synchronises the sweeps of a process with those of adjacent processes: as RelayLinks, and along
-/// i as well.
+/// Synchronises the sweeps of a process with those of adjacent processes: along j like RelayLinks,
+/// and along i as well.
 ///
-/// Gifts are kept in the order in which the sweep comes to their points: so they are received and
-/// sent by ranges, which are the same on both sides. Along j, a gift is the point's number in its
-/// column, a range is a chunk of fronts. Along i, it is plane * columns + column, a range is a
-/// plane.
+/// Gifts (products for a neighbour) are stored in the order in which the sweep reaches their
+/// points, so that they can be sent and received in ranges, which are the same on both sides. Along
+/// j, a gift's index is its point's number in the column, and a range is a chunk of fronts. Along
+/// i, the index is plane * columns + column, and a range is a plane.
 class MessageLinks {
   public:
     MessageLinks(const Fronts& fronts, Beside along_i, Beside along_j)
@@ -107,8 +107,8 @@ class MessageLinks {
                    : nullptr;
     }
 
-    /// Before a front: adds the products received from the process on that side. They replace those
-    /// of the rim's points, which are zero because these are not inside.
+    /// Before a front: adds the products received from the process on that side. They replace the
+    /// products of the rim's points, which are zero because the sweep does not visit the rim.
     template <int Side, int W>
     void receive_along_i(std::ptrdiff_t front, double* gifts) const {
         if (source<Side>(along_i_) >= 0) {
@@ -181,9 +181,9 @@ class MessageLinks {
         messages.send(to, gifts, tag);
     }
 
-    /// Calls `use` with the index of the gift, and the place in a front's gifts, of each point that
-    /// is the first along i in its plane and is come to at that front; of those which are last, for
-    /// a front `slots - 1` back.
+    /// Calls `use` for each point that is the first along i in its plane and is visited in that
+    /// front, with the index of its gift and its place in the front's gifts. To get the points that
+    /// are last along i, pass the front `slots - 1` earlier.
     template <int Side, int W, typename Use>
     void for_points(std::ptrdiff_t front, const Use& use) const {
         if (front < 0) {

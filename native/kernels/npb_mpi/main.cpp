@@ -1,5 +1,6 @@
 // Compiled once for each kernel and MPI, with AFERIR_PROGRAM (its name), AFERIR_MPI and AFERIR_RUN
-// (its function); and with AFERIR_ONLY and AFERIR_ONLY_NAMESPACE where that is there for one level.
+// (its function); also with AFERIR_ONLY and AFERIR_ONLY_NAMESPACE if the function is compiled for a
+// single instruction-set level.
 
 #include <array>
 #include <string_view>

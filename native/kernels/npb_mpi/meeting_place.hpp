@@ -10,8 +10,8 @@
 
 namespace aferir::npb {
 
-/// Barrier and small sums for ranks that share memory: a message takes as long as several products
-/// of a small matrix.
+/// Barrier and small sums for ranks that share memory. Messages would be too slow: one takes as
+/// long as several products of a small matrix.
 class MeetingPlace {
   public:
     /// Largest number of values in one sum.
@@ -31,7 +31,8 @@ class MeetingPlace {
     /// The sums over all ranks of up to kMost values, the same to the last bit in each.
     void sum(std::span<double> values) const {
         Contribution& own = contributions()[own_];
-        // Alternately: who adds last reads one while the others write the next.
+        // Two sets of places are used in turn: a slow rank still reads one while the others write
+        // the next.
         const std::size_t turn = own.turn ^= 1;
         for (std::size_t k = 0; k < values.size(); ++k) {
             own.values[turn][k] = values[k];

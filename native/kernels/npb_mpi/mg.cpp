@@ -81,7 +81,8 @@ class SharedCycle {
     }
 
   private:
-    /// The grids below the shared one `level`; below the first is the common one.
+    /// The grid one level below the shared grid `level`; below the lowest shared grid is the common
+    /// one.
     Grid& residual_below(std::size_t level) {
         return level == 0 ? common_.residual.back() : residuals_[level - 1];
     }
@@ -125,7 +126,7 @@ class SharedCycle {
         cycle_.solve();
     }
 
-    /// Calls `use` with the rows of the common residual that a rank restricted.
+    /// Calls `use` with each row of the common residual that was restricted by `rank`.
     template <typename Use>
     void for_rows_of(int rank, const Use& use) const {
         const auto& residual = common_.residual.back();
@@ -228,7 +229,8 @@ double run_cycles(const MgProblem& problem, AnyCycle cycle, Ranks& ranks, Outcom
     return norm;
 }
 
-/// Three grids and a bit of the finest: in common, or each rank's part with its rims.
+/// Requires memory for 10/3 times the finest grid (three grids and all coarser levels): in common,
+/// or for each rank's part with its rims.
 void require_memory_for(std::size_t size, const Ranks& ranks) {
     const auto grids = [&](std::size_t planes, std::size_t rows) {
         return planes * rows * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;
@@ -248,7 +250,7 @@ void require_memory_for(std::size_t size, const Ranks& ranks) {
 
 Outcome run_mpi_mg(ProblemClass problem_class, Ranks& ranks) {
     const auto problem = mg_problem(problem_class);
-    // A part of a shared grid is at least as long as the rim that its neighbours want of it.
+    // A rank's part of a shared grid must be at least as long as the rim that its neighbours read.
     const auto most = static_cast<int>(2 * common_size(problem.size)) / 4;
     require_power_of_two("MG", ranks.count(), most * most);
     require_memory_for(problem.size, ranks);

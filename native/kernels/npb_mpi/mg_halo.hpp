@@ -40,7 +40,8 @@ class Shares {
     [[nodiscard]] Grid make_grid(std::size_t size) const {
         return {size, planes_with_rim(rank_, size), rows_with_rim(rank_, size)};
     }
-    /// Part of any rank, in memory of its own; all need as many doubles.
+    /// Grid for the part of any rank, in the caller's memory; the parts of all ranks need the same
+    /// number of doubles.
     [[nodiscard]] Grid make_grid(std::size_t size, int rank, double* memory) const {
         return {size, planes_with_rim(rank, size), rows_with_rim(rank, size), memory};
     }
@@ -171,7 +172,7 @@ class Halo {
     }
 
   private:
-    // Two neighbours may be one rank, on both sides.
+    // Tags differ by side, as both neighbours may be the same rank.
     static constexpr int kBeforeTag = 1;
     static constexpr int kAfterTag = 2;
 
@@ -180,8 +181,9 @@ class Halo {
         return written_ && std::find(mates.begin(), mates.end(), neighbour) != mates.end();
     }
 
-    /// The neighbour's planes bring along rows of the ranks that share its planes; where one of
-    /// these is on another host, only a message does.
+    /// Whether the ranks of this host write all of a neighbour's planes themselves. These include
+    /// rows of other ranks with the same planes; if one of those is on another host, a message is
+    /// needed.
     [[nodiscard]] bool are_planes_done_by(int neighbour) const {
         const auto size = grid_->size();
         for (int rank = 0; rank < ranks_.count(); ++rank) {

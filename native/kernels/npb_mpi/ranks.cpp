@@ -1,6 +1,6 @@
 #include "npb_mpi/ranks.hpp"
 
-// The C++ bindings, withdrawn from the standard in MPI 3.0, come with these headers still.
+// Leaves out the C++ bindings, which these headers still contain although MPI 3.0 removed them.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -111,7 +111,7 @@ void Ranks::wait_for_mates() const {
     if (meeting_) {
         wait();
     } else if (hosts_.mates().size() > 1) {
-        // MPI promises no order of plain loads and stores.
+        // A barrier of MPI does not promise an order of plain loads and stores; the fence does.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         MPI_Barrier(mates_->handle);
         std::atomic_thread_fence(std::memory_order_seq_cst);

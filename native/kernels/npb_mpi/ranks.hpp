@@ -58,7 +58,7 @@ class Ranks {
 
     [[nodiscard]] double largest(double value) const;
 
-    /// Gathers into `all` the `part` of rank 0, 1, ..., all of one size.
+    /// Gathers into `all` the `part` of every rank, in order of rank; all parts have the same size.
     template <typename T>
     void gather(std::span<const T> part, std::span<T> all) const {
         gather_bytes(part.data(), all.data(), part.size_bytes());
@@ -71,7 +71,7 @@ class Ranks {
     /// Ends the program on all ranks.
     [[noreturn]] static void abort(int exit_code);
 
-    /// `value` of each rank of this host, in order.
+    /// The `value` that each rank of this host passes, in order of rank.
     template <typename T>
     [[nodiscard]] std::vector<T> gather_from_mates(const T& value) const {
         std::vector<T> all(hosts_.mates().size());
@@ -114,7 +114,7 @@ class Messages {
         send_bytes(to, values.data(), values.size_bytes(), tag);
     }
 
-    /// `values` may have room for more than is received.
+    /// Receives into `values`, which may have more room than needed.
     template <typename T>
     void receive(int from, std::span<T> values, int tag = 0) {
         receive_bytes(from, values.data(), values.size_bytes(), tag);

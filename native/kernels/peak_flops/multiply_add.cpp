@@ -1,5 +1,5 @@
-// Compiled for each instruction-set level. Independent chains of x * factor + summand: as many as
-// it takes to hide the latency of a fused multiply-add (4 cycles, two units), in as many registers.
+// Compiled for each instruction-set level. Runs independent chains of x * factor + summand, each in
+// a register: enough to hide the latency of a fused multiply-add (4 cycles, two units).
 
 #include "peak_flops/multiply_add.hpp"
 

@@ -42,8 +42,8 @@ constexpr std::array kVariants{
 #endif
 };
 
-// x -> x * (1 - h) + h * kLimit goes to kLimit, from x0 by (1 - h)^n; n = 1/h steps go part of the
-// way, so that a step that is left out shows.
+// Each step replaces x by x * (1 - h) + h * kLimit, so that n steps multiply the distance of x from
+// kLimit by (1 - h)^n. With n = 1/h, x goes only part of the way: a step left out would be noticed.
 constexpr long kSteps = 1L << 14;
 constexpr double kShare = 1.0 / kSteps;
 constexpr double kLimit = 3.0;

@@ -123,7 +123,8 @@ void write_result(const std::filesystem::path& path, const std::vector<io::TermC
     file.append(std::as_bytes(std::span(lines)));
 }
 
-// Terms whose count is not the generator's, those that it does not have or that are missing.
+// Number of terms whose count differs from the generator's, including terms that only one of the
+// two has.
 std::uint64_t wrong_terms(const std::vector<io::TermCounter>& counted, const io::Vocabulary& known,
                           std::span<const io::TermTotal> totals) {
     std::vector<std::pair<std::string_view, std::uint64_t>> expected;
