@@ -30,7 +30,7 @@ class MissingError(AferirError):
 
 
 class RefusedError(AferirError):
-    """The operating system refused a file, room on a disk, memory or a right to us."""
+    """The operating system refused us a file, room on a disk, memory or a permission."""
 
     exit_code = 3
 
@@ -50,7 +50,7 @@ class TimeoutExpired(ProgramError):
 
 
 class ClockError(AferirError):
-    """A clock could not be set, served or calibrated; `status` is librvec's or librgap's."""
+    """A clock could not be set, served or calibrated; `status` is that of librvec or librgap."""
 
     exit_code = 4
 

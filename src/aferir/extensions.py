@@ -1,6 +1,6 @@
-"""What other installed packages add to aferir, by entry points (packaging.python.org).
+"""Environments and programs that other installed packages add, by entry points.
 
-A package that adds one declares it in its `pyproject.toml`:
+A package declares each in its `pyproject.toml` (see packaging.python.org):
 
     [project.entry-points."aferir.environments"]
     podman = "my_package.podman:PODMAN"
@@ -23,11 +23,11 @@ def with_added(
     is_one: Callable[[object], TypeGuard[_Thing]],
     name_of: Callable[[_Thing], str],
 ) -> dict[str, _Thing]:
-    """All by name: what aferir has itself and what packages add under that group of entry points.
+    """All by name: `own`, and what installed packages declare in this `group` of entry points.
 
-    An entry point is called as the thing that it names. Importing is left to here, so that nothing
-    is slower for packages whose group is not asked for.
-    Errors: UsageError naming the package, if one cannot be imported or is not what it should be.
+    An entry point must have the name of what it refers to. Packages are imported only here, so that
+    groups which nobody asks for cost no time. Errors: UsageError naming the package, if one cannot
+    be imported or is not what it should be.
     """
     found = dict(own)
     for point in sorted(entry_points(group=group), key=lambda one: one.name):

@@ -13,10 +13,10 @@ _REBUILD = "install aferir again with `make run`, or name their folder in AFERIR
 
 
 def installed(name: str) -> Path | None:
-    """Path of `aferir/<name>` beside these modules, else in the installation; None if in neither.
+    """Path of `aferir/<name>` beside these modules, else in the installation; None without it.
 
-    In a checkout the modules are there while programs may be installed elsewhere; an agent's files
-    are all in one folder.
+    In a checkout, modules run from the sources while programs may be installed elsewhere; on an
+    agent's host all files are in one folder.
     """
     beside = Path(__file__).parent / name
     if beside.exists():

@@ -55,7 +55,7 @@ _OWN_KINDS = (
     *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
     *(CONTAINER, OCI, UML, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
-"""A kind that is made of others comes after them: its things are removed before theirs."""
+"""A kind that is made of others comes after them, so that it is cleaned up before them."""
 
 
 _OF_CHAPTERS: dict[str, cleaning.Cleaner] = {
@@ -63,7 +63,7 @@ _OF_CHAPTERS: dict[str, cleaning.Cleaner] = {
     guard.KIND: guard.give_back,
     remembered.KIND: remembered.give_back,
 }
-"""Cleaners by kind of journal entry, of what is changed without an environment."""
+"""Cleaners, by kind of journal entry, for what runs change or allocate outside environments."""
 
 PROGRAMS = "aferir.programs"
 """Group of entry points by which other packages add programs."""
@@ -97,7 +97,7 @@ def context(progress: Progress = silent) -> Context:
 
 
 def clean(entries: Sequence[journal.Entry]) -> list[str]:
-    """Undo what killed runs left; what could not be undone, a sentence each."""
+    """Undo what killed runs left; returns a sentence for each thing that could not be undone."""
     return cleaning.clean(entries, _cleaners(tuple(kinds().values())))
 
 

@@ -1,7 +1,7 @@
 """Nodes of a Slurm cluster, by salloc(1) and srun(1).
 
-salloc runs a command of ours that ends with its standard input. So the allocation ends with this
-process, however that ends; the journal is for the case that salloc is killed as well.
+salloc runs our command, which exits at end of file on standard input, so the allocation is released
+however this process ends. The journal covers the case that salloc itself is killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The command line: one verb a file; with the chapters' verbs the only code that prints and exits.
+"""The command line; each verb is one module.
+
+Only these modules, and those with the verbs of other folders (e.g. `hosts.verbs`), print and exit.
 
 Exit codes: 0 success; 1 it ran, but a target was missed or a cell failed; 2 the experiment file or
 the command line is wrong, and nothing was started; 3 this machine lacks or refuses something that

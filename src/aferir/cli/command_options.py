@@ -1,4 +1,4 @@
-"""Options of the verbs that run any command."""
+"""Options shared by the verbs that run a command of the user's choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aferir.errors import UsageError
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command, of its figures and of the check of its output."""
+    """Declare options for the command, its figures, and the check of its output."""
     add = parser.add_argument
     add("--script", metavar="TEXT", help="shell script instead of the command")
     add("--files", action="append", default=[], metavar="PATH", help="file or folder taken along")
@@ -95,7 +95,7 @@ class Budget:
 
 
 def seconds(option: str, text: str) -> float:
-    """Duration of an option in s. Errors: UsageError."""
+    """Parse the duration that an option gives, in s. Errors: UsageError."""
     from aferir.model.units import parse_duration
 
     try:
@@ -113,7 +113,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def parameters(options: argparse.Namespace) -> dict[str, object]:
-    """Keys of `program = "command"` from the options."""
+    """Parameters of the program `command`, from the options. Errors: UsageError."""
     if bool(options.command) == bool(options.script):
         raise UsageError(
             "there is nothing to measure" if not options.script else "there are two commands",
@@ -141,7 +141,7 @@ def parameters(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _named(words: list[str], files: list[str]) -> list[str]:
-    """Words of the command that name files here, without the program itself and system files."""
+    """Arguments that are relative paths of existing files which `files` does not cover yet."""
     covered = {Path(name).resolve() for name in files}
     found = []
     for word in dict.fromkeys(words[1:]):

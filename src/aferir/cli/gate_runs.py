@@ -1,4 +1,4 @@
-"""Runs of a gate: base beside itself, base beside head, or two existing runs."""
+"""Makes a gate's runs: base beside itself, then base beside head; or reads two existing runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
 _FINE = 0.005
-"""Excess over the limit that need not be detected: 0.5 %."""
+"""A duration is precise enough, and CPU time is not tried, if an excess over the limit of 0.5 % (or
+of half the limit) is detected.
+"""
 _COMPUTING = 0.8
-"""Share of its duration in which a program must compute, or wait for a processor, for its CPU time
-to be judged instead.
+"""CPU time is judged instead of the duration only if the program computes, or waits for a
+processor, during at least this share of its duration.
 """
 
 
@@ -64,7 +66,7 @@ class Itself(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def where(line: str, packages: str) -> EnvironmentSpec:
-    """Environment that a value of `--in` describes, with those packages in its image.
+    """Environment that a value of `--in` describes; its image gets the Debian packages `packages`.
 
     Errors: UsageError.
     """
@@ -110,7 +112,7 @@ def beside_itself(ask: Ask) -> Itself:
 
 
 def _quieter(run: Run, durations: Values, found: Itself, limits: Limits) -> Itself:
-    """CPU time instead, if the duration is too noisy and the program mostly computes."""
+    """Replace a duration that is too noisy by CPU time, if the program mostly computes."""
     enough = found.seen.visible is None or found.seen.visible <= max(_FINE, limits.at_most / 2)
     times, queued = (values_of(run.records, name, (BASE, AGAIN)) for name in (CPU, QUEUED))
     if enough or not len(times.base) == len(queued.base) == len(durations.base):

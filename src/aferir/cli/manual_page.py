@@ -37,7 +37,7 @@ class Page(msgspec.Struct, frozen=True):
     operands: tuple[Option, ...]
     options: tuple[Option, ...]
     verbs: tuple[str, ...]
-    """Commands below this one, in full."""
+    """Full names of the commands below this one."""
 
     @property
     def title(self) -> str:
@@ -46,7 +46,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def pages(parser: argparse.ArgumentParser, summary: str) -> list[Page]:
-    """Pages of a parser whose verbs are all declared, and of those below it."""
+    """Manual pages of a parser and of all verbs below it, which must be declared already."""
     children = _children(parser)
     below = [one for child, help_ in children for one in pages(child, help_)]
     shown = [one for one in parser._actions if one.help != argparse.SUPPRESS]  # noqa: SLF001
@@ -151,7 +151,7 @@ def _option(parser: argparse.ArgumentParser, action: argparse.Action) -> Option:
 
 
 def _parts(text: str) -> Iterator[tuple[bool, list[str]]]:
-    """Runs of literal (indented) and of ordinary lines; blank lines separate paragraphs."""
+    """Split text into blocks of indented lines, which are literal, and blocks of other lines."""
     for literal, lines in groupby(text.splitlines(), key=lambda line: line.startswith(" ")):
         yield literal, list(lines)
 
@@ -180,7 +180,7 @@ def _escaped(text: str) -> str:
 
 
 def _start(line: str) -> str:
-    """Line that does not begin with a request of roff."""
+    """Protect a line with a leading dot, which roff would take for a request."""
     return f"\\&{line}" if line.startswith(".") else line
 
 

@@ -1,8 +1,8 @@
-"""Carries out a plan on the workers of a Dask cluster, a group of cells at a time on each host.
+"""Carries out a plan on a Dask cluster; each of its hosts runs one group of cells at a time.
 
-Cells of one group are compared, so they run on one host, in rounds; groups need no company and run
-on several hosts at once. The host is thereby a block: no ratio is between two hosts. A host runs
-one group at a time, however many workers and threads it has.
+Cells of a group are compared, so one host runs them all, in rounds, while other hosts run other
+groups. So no ratio compares two hosts. A host runs one group at a time, however many workers and
+threads it has.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _LOOK_S = 0.5
 _TRIES = 3
 """Number of hosts on which a group may fail before it is given up."""
 _ENDED = (0, 1)
-"""Exit codes of a run that went to its end; 1 where a cell has failures alone."""
+"""Exit codes of a run that reached its end: 0, or 1 if all repetitions of a cell failed."""
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """One group that a worker has run."""
+    """Result of one group, as its worker returns it."""
 
     records: tuple[Record, ...] = ()
     provenance: Provenance = Provenance(version=__version__)
     error: str = ""
-    """Why there are no records."""
+    """Reason why there are no records; empty if there are."""
 
 
 def run_group(experiment: bytes, group: str) -> bytes:
@@ -69,10 +69,11 @@ def carry_out(
     fresh: bool = False,
     note: Callable[[str], None],
 ) -> Run:
-    """Run all groups on the cluster at that address, or those that an unfinished run lacks.
+    """Run on the Dask cluster at `address` all groups that the run still lacks.
 
-    Errors: those of `elastic.spread.cluster`; ProgramError where groups failed or no worker is
-    left, after which the same command goes on with what is missing.
+    An unfinished run of the same plan is continued, unless `fresh` is set. Errors: those of
+    `elastic.spread.cluster`; ProgramError if groups failed or no worker is left: the same command
+    then continues the run.
     """
     with cluster(address) as client, _writer(plan, experiment, runs, fresh=fresh) as writer:
         began = Segment(started_unix_ns=time.time_ns())
@@ -115,19 +116,19 @@ class _Queue:
 
     def __init__(self, client: Any, experiment: bytes, groups: Iterable[str]) -> None:
         self.failed: dict[str, str] = {}
-        """Reason by group."""
+        """Reason of each group that was given up."""
         self._client = client
         self._experiment = experiment
         self._waiting = deque(groups)
         self._running: dict[str, _Running] = {}
         self._tried: dict[str, list[str]] = {group: [] for group in self._waiting}
-        """Hosts on which a group has failed, or with which it was lost."""
+        """Hosts on which each group has failed or was lost with its worker."""
 
     def results(self, note: Callable[[str], None]) -> Iterator[tuple[str, str, Done]]:
-        """Yield each group that has records, with its host, until none is left.
+        """Yield each group that has succeeded, with its host and result, until none is left.
 
-        A group that fails, or whose worker is lost, runs on another host, `_TRIES` times at most.
-        Errors: ProgramError where no worker is left.
+        A group that fails or loses its worker is run again on another host, on `_TRIES` hosts at
+        most. Errors: ProgramError if no worker is left.
         """
         while self._waiting or self._running:
             workers = self._client.nthreads()
@@ -149,7 +150,7 @@ class _Queue:
     def _again(
         self, host: str, why: str, hosts: Mapping[str, str], note: Callable[[str], None]
     ) -> None:
-        """Have the group of that host wait for another one, or give it up."""
+        """Queue the group that failed on `host` for another host, or give it up."""
         group = self._running.pop(host).group
         self._tried[group].append(host)
         note(f"{group} failed on {host}: {why}")
@@ -159,7 +160,7 @@ class _Queue:
             self.failed[group] = why
 
     def _begin(self, hosts: Mapping[str, str], note: Callable[[str], None]) -> None:
-        """Give each host that is free a group that was not tried there, or whichever is left."""
+        """Start a group on each free host, preferably one that was not tried on it before."""
         if not hosts and not self._running:
             raise ProgramError("no worker is left", remedy="start workers, and run it again")
         for host in (one for one in hosts if one not in self._running):
@@ -176,7 +177,7 @@ class _Queue:
 
 
 def doubts(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warnings of a run whose groups ran on several hosts, and on hosts of different kinds."""
+    """Warn if groups ran on several hosts, and say whether the hosts are of different kinds."""
     placed: Mapping[str, str] = facts.get("groups", {})
     hosts: Mapping[str, Any] = facts.get("hosts", {})
     if len(set(placed.values())) < 2:
@@ -201,7 +202,7 @@ def _writer(plan: Plan, experiment: bytes, runs: Path, *, fresh: bool) -> Writer
 
 
 def _missing(plan: Plan, provenance: Provenance, records: Iterable[Record]) -> list[str]:
-    """Groups that no host has run. Errors: UsageError where one is stored in part."""
+    """Groups that have not run. Errors: UsageError if a kill left only some records of one."""
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     missing = [group for group in groups if group not in provenance.facts.get("groups", {})]
     stored = {record.group for record in records}
@@ -219,7 +220,7 @@ def _hosts(workers: Iterable[str]) -> dict[str, str]:
 
 
 def _result(future: Any) -> Done:
-    """What a worker has returned, or its exception in place of records."""
+    """Result that a worker has returned; if it raised an exception, a result with that error."""
     try:
         return msgspec.json.decode(future.result(), type=Done)
     except Exception as error:  # noqa: BLE001 - whatever the worker raised
@@ -227,7 +228,7 @@ def _result(future: Any) -> Done:
 
 
 def _with(before: Provenance, part: Provenance, group: str, host: str) -> Provenance:
-    """Provenance with what one group's run found on its host."""
+    """Add to the provenance the facts, findings and images of one group's run on `host`."""
     hosts, groups = (dict(before.facts.get(key, {})) for key in ("hosts", "groups"))
     hosts[host], groups[group] = part.facts, host
     return msgspec.structs.replace(

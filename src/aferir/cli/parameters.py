@@ -110,7 +110,7 @@ def option(key: str) -> str:
 
 
 def _value(field: Field, text: object) -> object:
-    """Value that a file would have for this text of a command line."""
+    """Convert the text of an option to the value that an experiment file would contain."""
     if not isinstance(text, str):
         return text
     if field.form == "list" and field.item is not None:

@@ -1,4 +1,4 @@
-"""Writes the report of a run: all forms completely, or none."""
+"""Writes the report of a run in all forms; if one cannot be written, all old files stay."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
 
 @contextmanager
 def _staging(target: Path) -> Iterator[Path]:
-    """Temporary folder on the same file system; those of killed writers are removed too."""
+    """Temporary folder in `target`; those that killed writers left there are removed."""
     from aferir.linux.journal import sweep, unique
     from aferir.linux.refusal import refusals
 

@@ -27,7 +27,7 @@ _OTHERS = {
     "latex": ("FILE", "also write the ratios there as a LaTeX table (booktabs)"),
     "svg": ("FOLDER", "also write each chart there as SVG"),
 }
-"""Forms that are written on request only: option, and what it is followed by."""
+"""Forms that are written on request only: option, its argument, and its help text."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

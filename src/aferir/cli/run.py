@@ -120,7 +120,7 @@ def _other_machine(options: argparse.Namespace) -> HostLimits:
 
 
 def only(plan: Plan, groups: Sequence[str]) -> Plan:
-    """The plan with those groups of cells alone. Errors: UsageError where it lacks one."""
+    """Reduce the plan to those groups of cells. Errors: UsageError if it lacks one of them."""
     import msgspec
 
     from aferir.errors import UsageError
@@ -138,7 +138,7 @@ def only(plan: Plan, groups: Sequence[str]) -> Plan:
 
 
 def _on_dask(plan: Plan, experiment: bytes, options: argparse.Namespace) -> Run:
-    """Run the plan on a Dask cluster. Errors: UsageError where it needs other hosts of a file."""
+    """Run the plan on a Dask cluster. Errors: UsageError if the plan names hosts of its own."""
     from aferir.cli.on_dask import carry_out
     from aferir.errors import UsageError
 

@@ -33,7 +33,7 @@ def host_tables(path: Path) -> list[dict[str, object]]:
 
 @contextmanager
 def reached(specs: Sequence[HostSpec]) -> Iterator[Reached | None]:
-    """Connections to the hosts within the block, and their allocations; None without any host.
+    """Connect to the hosts for the block, and allocate those of batch systems; None without hosts.
 
     Notes about them are printed, also about what could not be removed there at the end.
     """

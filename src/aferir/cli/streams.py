@@ -65,7 +65,7 @@ def lost() -> OSError | None:
 
 
 def _stream(number: int, before: TextIO | None) -> TextIO:
-    """A stream with Python's encoding; characters that it lacks are escaped."""
+    """Text stream in Python's encoding, in which characters that it lacks are escaped."""
     raw = Lasting(number)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

@@ -18,11 +18,11 @@ from aferir.model.parameters import text, told
 _FACTOR = "environment.host"
 _NAME = re.compile(r"(slurm|kubernetes):([1-9][0-9]{0,3})")
 _LABEL = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-"""Regular expression of a name as RFC 1123 has it, which Kubernetes demands."""
+"""Regular expression of the names that Kubernetes accepts: labels as in RFC 1123."""
 
 
 def _label(written: str) -> str:
-    """Check a name of Kubernetes. Errors: ValueError if it is none."""
+    """Check a name of an object of Kubernetes. Errors: ValueError if it is invalid."""
     if not _LABEL.fullmatch(written):
         raise ValueError("is no name of Kubernetes: small letters, digits and -, 63 at most")
     return written
@@ -41,7 +41,7 @@ _By = Annotated[
 
 
 class _NodeKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys of every node of an allocation."""
+    """Keys of an allocation's section that apply to each of its nodes."""
 
     power: PowerKey = None
     price_per_hour: PriceKey = None
@@ -85,7 +85,7 @@ _NODE_KEYS = _NodeKeys.__struct_fields__
 def with_allocations(
     document: Mapping[str, object], problems: Problems
 ) -> tuple[dict[str, object], tuple[HostSpec, ...]]:
-    """The document with `slurm:4` replaced by the names of its nodes, and all hosts of the file."""
+    """Replace hosts such as `slurm:4` by the names of their nodes; returns all hosts, too."""
     keys: dict[str, SlurmKeys | KubernetesKeys] = {}
     nodes_are: dict[str, dict[str, Any]] = {}
     for name, declared, of in (
@@ -119,7 +119,7 @@ def with_allocations(
 def _spelled_out(
     document: Mapping[str, object], spelled: Callable[[object], object]
 ) -> dict[str, object]:
-    """The document with each `host` of its environments, also as a factor, as `spelled` has it."""
+    """Replace `host` of each environment, and levels of the factor `environment.host`."""
     found = dict(document)
     environments, factors = document.get("environment"), document.get("factors")
     if isinstance(environments, list):

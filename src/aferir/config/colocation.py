@@ -47,8 +47,8 @@ class WantedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Regular expressions for names of critical threads, of which the kernel stores 15 characters.
     """
     java: tuple[str, ...] = ()
-    """Regular expressions for the full names of Java threads. Without either, critical threads are
-    identified at run time.
+    """Regular expressions for the full names of Java threads. Without `threads` and `java`,
+    critical threads are identified at run time.
     """
 
 
@@ -56,7 +56,7 @@ class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Settings of `aferir colocate` as written."""
 
     services: tuple[WantedService, ...] = ()
-    """Several services, each with what is otherwise written of the only one."""
+    """Several services, each with the keys that otherwise describe the only service."""
     batch: tuple[str, ...] | str = ()
     """Command of the batch program; a single string is split as a shell would split it."""
     policy: str = "aferir"
@@ -73,7 +73,7 @@ class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def each(self) -> tuple[WantedService, ...]:
-        """All services; what is written of the only one if none are listed."""
+        """All services: those listed, or else the only one, which this table itself describes."""
         return self.services or (self,)
 
 

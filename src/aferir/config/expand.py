@@ -39,7 +39,7 @@ class _Combined(msgspec.Struct, frozen=True):
     levels: Levels
     parameters: dict[str, Parameter]
     values: Any
-    """Parameters as the program's own struct."""
+    """Parameters converted to the program's own struct."""
 
     def runs_in(self, environment: EnvironmentTable) -> bool:
         """True if the workload selects that environment."""
@@ -174,7 +174,7 @@ def _specs(
 ) -> tuple[EnvironmentSpec, ...]:
     """Every environment once; those with an image list the packages of all programs.
 
-    On several hosts they have an MPI as well, with what reaches the other instances.
+    Environments on several hosts also list those of MPI and of the ssh that joins their instances.
     """
     needed = {name for one in combined for name in one.program.packages(one.values)}
     asked = {

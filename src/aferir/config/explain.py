@@ -66,7 +66,7 @@ def with_arms(
     host: HostLimits,
     problems: Problems,
 ) -> tuple[list[EnvironmentTable], Design | None]:
-    """Environments with the arms of `[explain]` added, and the design; unchanged without it."""
+    """Add the arms of `[explain]` to the environments; returns the design, too, if there is one."""
     table = document.get("explain")
     if not is_table(table):
         if table is not None:
@@ -156,7 +156,7 @@ def _arms(
     fold: str,
     host: HostLimits,
 ) -> tuple[list[EnvironmentTable], Design]:
-    """Each run of the design as an environment; its ends and the baseline occur twice."""
+    """Environments for the runs of the design; the baseline and both extreme arms occur twice."""
     names = [one.name for one in found.varied]
     runs: Sequence[Run] = fraction(len(names))
     if fold in names:

@@ -41,7 +41,7 @@ def instances(written: str) -> Wanted:
 
 
 def price(written: str) -> Price:
-    """Amount and currency of `0.04 EUR`. Errors: ValueError if it is anything else."""
+    """Parse a price such as `0.04 EUR`. Errors: ValueError if it is anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ([A-Z]{3})", written)
     if found is None or float(found[1]) <= 0.0:
         raise ValueError("is no price of an hour")

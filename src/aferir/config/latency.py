@@ -1,4 +1,4 @@
-"""Kinds of `--latency` addresses, and the sensors that they start: one `Scheme` each."""
+"""Declares each way to name a source of latencies in `--latency`, and starts its sensor."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _scrape(address: Address, sla: Sla, _: Sequence[str]) -> Sensor:
 
 
 def _log(form: str, reading: Reading, *kinds: str) -> Scheme:
-    """A scheme of logs whose lines the parsers of `reading` understand."""
+    """Scheme of log files whose lines are read by the parser that `reading` makes."""
 
     def start(address: Address, _: Sla, no_answer: Sequence[str]) -> Sensor:
         parser = expression.except_lines(reading(address), no_answer)
@@ -91,7 +91,7 @@ def _log(form: str, reading: Reading, *kinds: str) -> Scheme:
 
 
 def _field(make: Callable[[str, str | None], Parser]) -> Reading:
-    """Parsers of lines in which a field or an expression that the user names is the time."""
+    """Makes a parser that takes the latency from the field or expression named in the address."""
 
     def parser(address: Address) -> Parser:
         name, unit = _unit(address.what)
@@ -113,7 +113,7 @@ def _preset(address: Address) -> Parser:
 
 
 def _preset_or(declared: Callable[[str], Parser]) -> Reading:
-    """Parsers of a format by its name, or as the server's own configuration declares it."""
+    """Makes a parser of a format by its name, or as the server's configuration declares it."""
 
     def parser(address: Address) -> Parser:
         preset = presets.named(address.what or address.kind)
@@ -130,7 +130,7 @@ def _unit(text: str) -> tuple[str, str | None]:
 
 _NAMED = (*presets.FORMATS, *presets.SYNONYMS)
 _OWN = ("nginx", "apache")
-"""Servers whose own words for a format are understood."""
+"""Servers whose log format may be given in the syntax of their own configuration."""
 SCHEMES = (
     _log("slowlog:PATH", _preset, *(name for name in _NAMED if name not in _OWN)),
     _log(

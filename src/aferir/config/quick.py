@@ -23,7 +23,9 @@ class Rounds(msgspec.Struct, frozen=True):
     least: int = MINIMUM
     most: int = 100
     percent: float = 1.0
-    """Half-width of all means in % at which the run stops before `most` rounds."""
+    """Half-width in % of the means' confidence intervals at which the run stops before `most`
+    rounds.
+    """
 
     @staticmethod
     def read(text: str) -> Rounds:

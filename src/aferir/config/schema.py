@@ -88,7 +88,10 @@ def _list(field: Field, item: Field) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """Pattern of a text: only what ECMA-262 calls a syntax character is escaped, so not `-`."""
+    """Regular expression that matches the text literally.
+
+    Only what ECMA-262 calls a syntax character is escaped, so `-` is not.
+    """
     return re.sub(r"[\^$\\.*+?()[\]{}|]", r"\\\g<0>", text)
 
 

@@ -19,7 +19,7 @@ from aferir.model.words import choose, shown
 from aferir.programs.base import Program, declared_by, judge
 
 RESERVED = "allocation"
-"""Forbidden name: such a workload would share its cells with the records of allocations."""
+"""Forbidden workload name: allocations are recorded under it, so cells would collide."""
 _DEFAULT_LIMIT_S = 120.0
 _IN_BRACES = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 

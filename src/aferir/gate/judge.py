@@ -98,7 +98,7 @@ def judge(
 ) -> Verdict:
     """Verdict of the first test that decides, else of the last one that these pairs permit.
 
-    If fewer pairs than planned could be made, the last test is at those that exist.
+    If fewer pairs than planned could be made, the last test uses all pairs that exist.
     """
     made = len(values.base)
     points = [round(fraction * planned) for fraction in fractions(planned)]

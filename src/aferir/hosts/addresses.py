@@ -22,7 +22,7 @@ def own() -> tuple[str, ...]:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Addresses in the JSON of ip(8), which has `{}` for each address of another scope.
+    """Parse the JSON of ip(8), in which an address of a scope that was not asked for is `{}`.
 
     Errors: ValueError if it is no JSON.
     """
@@ -35,10 +35,10 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def of_each(networks: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """One address of each host, on a network that the first host shares with it if possible.
+    """Choose one address of each host, if possible on a network that it shares with the first host.
 
-    `networks` holds the addresses of each host with prefix lengths. Without a shared network a
-    host's first address is taken; an empty text stands for a host without any.
+    `networks` holds the addresses of each host with prefix lengths. Without a shared network it is
+    the host's first address; for a host without addresses it is empty.
     """
     first = [ipaddress.ip_interface(one).network for one in networks[0]]
     last = [ipaddress.ip_interface(one).network for one in networks[-1]]

@@ -28,7 +28,7 @@ SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""
 _AGAIN_S = 0.5
 _LONGEST = frames.LONGEST - 2**10
-"""Most bytes of a value: some more are around it in its message."""
+"""Largest value in bytes; the remaining bytes of its message are for what surrounds the value."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals that end the agent; a shell starts background processes with SIGINT ignored, and Python
 keeps that setting.
@@ -144,7 +144,7 @@ def _serve(sink: int, token: str) -> int:
 
 
 def _unforeseen(error: Exception, act: str) -> ProgramError:
-    """Error that says where an exception that is none of ours was raised."""
+    """Describe an unexpected exception as an error that says where it was raised."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
@@ -156,7 +156,7 @@ def _unforeseen(error: Exception, act: str) -> ProgramError:
 
 
 def _place() -> Path | None:
-    """Folder into which the agent was copied, if writable: programs can run from it.
+    """Folder into which the agent was copied, if writable; programs can be executed there.
 
     /tmp may be mounted noexec.
     """

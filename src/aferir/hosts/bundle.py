@@ -37,7 +37,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def digest() -> str:
-    """SHA-256 in hexadecimal digits of the agent's files, by which a host knows whether it has it.
+    """SHA-256 of the agent's files in hexadecimal, by which a host recognises a copy that it has.
 
     It is computed from names, modes and contents, since most hosts do not need the archive.
     """

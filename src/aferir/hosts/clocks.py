@@ -1,10 +1,10 @@
-"""Time of another host told by our clock, with a guaranteed error bound.
+"""Converts times of another host's clock to our clock, with a guaranteed error bound.
 
 The clock there is read between the sending of a message and its answer, so its offset is known to
 within half the round-trip time (Cristian 1989). Two exchanges give the rate as well, as in librgap
-(Dutra 2015, section 6.2; docs/reference/clock.md): from then on the error grows with the doubt of
-the rate, and not with the difference of the two oscillators. Both clocks are `linux.steady`, which
-no time daemon adjusts.
+(Dutra 2015, section 6.2; docs/reference/clock.md): from then on the error grows only by the
+uncertainty of that rate, and not by the difference of the two oscillators. Both clocks are
+`linux.steady`, which no time daemon adjusts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Clock(msgspec.Struct, frozen=True):
         return self.latest.bound_ns + round(growth * stretch * elapsed_ns) + 1
 
     def stamp(self, there_unix_ns: int) -> Stamp:
-        """Time on our clock of an event at that time of the clock there."""
+        """Convert a time of the clock there, in ns since 1970, to our clock."""
         latest = self.latest
         since_ns = there_unix_ns - latest.ahead_ns - latest.at_ns
         now_ns = latest.at_ns + since_ns - round(since_ns * self.rate / (1 + self.rate))
@@ -83,8 +83,8 @@ class Clock(msgspec.Struct, frozen=True):
     def after(self, look: Offset) -> Self:
         """Clock after a further exchange, which is used if it narrows the bound.
 
-        An exchange that contradicts what was known tells that one of the clocks has jumped, as when
-        a machine is suspended or moved; then nothing older than it counts.
+        If the exchange contradicts the offset known so far, one of the clocks has jumped, as when a
+        machine is suspended or moved; then all earlier exchanges are dropped.
         """
         known_ns = self.bound_at(look.at_ns)
         if abs(look.ahead_ns - self.ahead_at(look.at_ns)) > known_ns + look.bound_ns:
@@ -108,7 +108,7 @@ def seen(sent_ns: int, there_unix_ns: int) -> Offset:
 
 
 def look(sent_ns: int, there_unix_ns: int, now_ns: int) -> Offset:
-    """Offset from one exchange, between two times of our clock in ns since 1970."""
+    """Offset of a clock that was read at some time between `sent_ns` and `now_ns` of our clock."""
     half_ns = (now_ns - sent_ns + 1) // 2
     middle_ns = now_ns - half_ns
     return Offset(there_unix_ns - middle_ns, half_ns, middle_ns)

@@ -1,7 +1,7 @@
-"""A virtual cluster whose nodes are on several hosts, each of which has a part of them.
+"""A virtual cluster over several hosts, each of which runs a part of its nodes.
 
-A part has keys of its own, which do not leave its host; it is told the public keys of the others.
-The first node's mpirun knows all nodes, as in a cluster on one host.
+Each part has SSH keys of its own, whose private keys do not leave the host; it is told the public
+keys of the others. The first node's mpirun knows all nodes, as in a cluster on one host.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _STEP_S = 120.0
 
 
 class Clustered:
-    """Parts of a cluster, whose nodes trust those of all other parts."""
+    """The parts of a cluster; nodes of each trust the nodes of all others."""
 
     def __init__(self, made: Sequence[RemoteInstance], nodes: int) -> None:
-        """Tell each part the public keys of all, which have that many `nodes` together.
+        """Tell each part the public keys of all parts; the whole cluster has `nodes` nodes.
 
-        Errors: ProgramError where a step fails.
+        Errors: ProgramError if a step fails.
         """
         firsts = [numbers_of(nodes, len(made), place)[0] for place in range(len(made))]
         self.names: Sequence[str] = tuple(map(node_name, firsts))
@@ -44,15 +44,15 @@ class Clustered:
         return {ENTER: str(enter.PATH), PROGRAMS: str(PROGRAM_FOLDER)}
 
     def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """The same command: the cluster's own mpirun places ranks on all nodes."""
+        """Return the command unchanged: the cluster's own mpirun places ranks on all nodes."""
         return line
 
     def served(self, timeout_s: float | None) -> AbstractContextManager[None]:
-        """Do nothing: the nodes need none of us to reach one another."""
+        """Do nothing: the nodes reach one another by ssh, without the controller."""
         return contextlib.nullcontext()
 
     def release(self) -> None:
-        """Do nothing: keys end with their parts."""
+        """Do nothing: the keys are removed with their parts."""
 
 
 def _read(part: RemoteInstance, name: str) -> str:

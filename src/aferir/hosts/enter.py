@@ -1,8 +1,8 @@
 """Scripts by which a program on the first of several hosts runs commands on the others.
 
-They are called as ssh is, so mpirun may use them in place of ssh. On hosts each command goes
-through a named pipe to the controller, which has the other host's agent carry it out; hosts need no
-login to each other. In instances with a network of their own it goes by ssh.
+They take the arguments of ssh, so that mpirun can call them in its place. On the hosts themselves a
+command goes through a named pipe to the controller, which has the other host's agent run it; so
+hosts need no login to each other. In instances with a network of their own it goes by ssh.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ esac
 
 
 def by_ssh(ssh: str) -> str:
-    """Script for instances that reach one another by that command of ssh(1)."""
+    """Script that runs commands in other instances; `ssh` is the command of ssh(1) to use."""
     return _BY_SSH.replace("SSH", ssh)
 
 

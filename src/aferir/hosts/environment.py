@@ -29,7 +29,7 @@ from aferir.model.stamps import Stamp
 _Answer = TypeVar("_Answer")
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
-"""Time in s beyond a program's own limit, in which its agent ends it."""
+"""Time in s that the agent has to end a program, after the program's own time limit."""
 _AGAIN_S = 1.0
 """Period in s of attempts to reach a host that is to be cleaned up."""
 _CLEAN = "aferir hosts clean FILE"
@@ -39,7 +39,7 @@ class Host:
     """A host that is connected at the first request, and again after its connection broke."""
 
     def __init__(self, spec: HostSpec, attendant: Attendant | None = None) -> None:
-        """Store how the host is reached; `attendant` keeps the connection alive, None: its own."""
+        """Store how the host is reached; `attendant` keeps connections alive, None: a new one."""
         self.spec = spec
         self.in_doubt = False
         """True once an agent did not end by itself, until its host has been cleaned up."""
@@ -59,10 +59,10 @@ class Host:
             self._line = None
 
     def close(self, within_s: float = STEP_S) -> list[str]:
-        """End the connection; if an agent did not end by itself, clean up over a new one.
+        """Close the connection; if the agent may not have cleaned up, reconnect and clean up.
 
-        Connecting is tried again for `within_s`, as a host that starts anew refuses it at first.
-        Returns messages about what is left there.
+        Connecting is retried for `within_s`, since a rebooting host refuses it at first. Returns
+        messages about what could not be removed.
         """
         self.lose()
         if not self.in_doubt:
@@ -143,14 +143,14 @@ class RemoteEnvironment:
         return RemoteInstance(spec, *self.request(spec))
 
     def request(self, spec: EnvironmentSpec) -> tuple[Line, messages.Allocated]:
-        """Have an instance made there; returns the connection that it is bound to as well."""
+        """Make an instance there; returns also the connection over which it is used."""
         request = messages.Allocate(self.kind, msgspec.json.encode(spec))
         made = self._host.ask(request, messages.Allocated)
         return self._host.line(), made
 
 
 def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
-    """Result with its start time converted to our clock, and the largest error of that."""
+    """Convert the start time of a result to our clock, and add its largest error."""
     if clock is None:
         return done
     began = clock.stamp(done.started_unix_ns)
@@ -163,9 +163,10 @@ def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
 
 
 def series_by_our_clock(one: Series, clock: Clock | None) -> Series:
-    """Series with the time of its beginning converted to our clock.
+    """Convert the time at which a series begins to our clock.
 
-    The places are times of the clock there, which has another rate: the bound is that of all.
+    Its places stay times since then by the host's own clock, whose rate differs; the error bound is
+    widened to hold for all of them.
     """
     if clock is None or one.began is None:
         return one
@@ -242,7 +243,7 @@ class RemoteInstance:
         self.write(destination, source.read_bytes(), source.stat().st_mode & 0o777)
 
     def write(self, destination: PurePosixPath, content: bytes, mode: int = 0o644) -> None:
-        """Write a file of the instance, as `put` does with one of this host."""
+        """Write a file in the instance; its content is sent once, however often it is written."""
         digest = hashlib.sha256(content).hexdigest()
         if not self._line.ask(messages.Offer(digest), bool):
             for start in range(0, len(content), _PIECE):

@@ -69,7 +69,7 @@ class Reader:
         return self._take(length, silence_s)
 
     def has_ended(self) -> bool:
-        """Whether the other end is closed; what has come by now is skipped."""
+        """Whether the other end is closed; data that has arrived by now is discarded."""
         try:
             while self._fill(0.0):
                 pass

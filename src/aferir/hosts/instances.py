@@ -1,7 +1,7 @@
-"""A host that is an instance of a cloud: each of its environments has an instance of its own.
+"""A host in a cloud: each environment that is allocated on it gets a new cloud instance.
 
-An allocation is the request of the instance, its boot until sshd answers, and the way to its agent;
-its release is that of the instance. What runs there is made by the agent, as on any other host.
+An allocation is the request of the instance, its boot until sshd answers, and the connection to its
+agent; its release releases the instance. The agent makes environments there as on any other host.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aferir.model.plan import EnvironmentSpec
 
 _SSH_PORT = 22
 _LOGIN_S = 60.0
-"""Longest time in s from sshd's first answer to a login: cloud-init adds keys while sshd runs."""
+"""Time in s within which a login must succeed once sshd answers: cloud-init may still add keys."""
 _AGAIN_S = 1.0
 
 
@@ -36,7 +36,7 @@ class CloudHost:
     """Instances of a cloud that are used as one host."""
 
     clock: Offset | None = None
-    """Instances have clocks of their own, which are known while they are there."""
+    """Always None: each instance has a clock of its own, known while the instance exists."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class CloudHost:
         cloud: Cloud | None = None,
         login_s: float = _LOGIN_S,
     ) -> None:
-        """Store how instances are requested and reached; `cloud` None: as `spec.cloud` says.
+        """Store how instances are requested and reached; `cloud` None: the one of `spec.cloud`.
 
-        A login is tried again for `login_s` seconds. Errors: MissingError without the library of
-        the cloud.
+        A login is tried again for `login_s` seconds. Errors: MissingError if the cloud's library is
+        not installed.
         """
         assert spec.cloud is not None
         self.spec = spec
@@ -108,7 +108,7 @@ class CloudHost:
         return []
 
     def clean(self) -> list[str]:
-        """Nothing is left on instances that are gone; `aferir clean` releases others."""
+        """Do nothing: released instances leave nothing; `aferir clean` releases others."""
         return []
 
 
@@ -125,7 +125,7 @@ class CloudEnvironment:
         return self._host.check()
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Remember the packages: an image is prepared in each instance, for there is none yet."""
+        """Remember the packages; each instance prepares its own image once it exists."""
         self._packages = packages
         return ""
 
@@ -146,10 +146,10 @@ class CloudEnvironment:
 
 
 class CloudInstance(RemoteInstance):
-    """An instance of an environment that ends with the cloud's instance around it."""
+    """An environment inside a cloud instance, which is released with it."""
 
     class Bound(msgspec.Struct, frozen=True):
-        """What an instance on any host is made of."""
+        """Specification, connection and description of an instance on any host."""
 
         spec: EnvironmentSpec
         line: Line
@@ -161,7 +161,7 @@ class CloudInstance(RemoteInstance):
         self._released = False
 
     def release(self) -> float:
-        """Release the instance of the cloud; returns the duration in s (TlR)."""
+        """Release the environment and its cloud instance; returns the duration in s."""
         if self._released:
             return 0.0
         self._released = True
@@ -172,9 +172,9 @@ class CloudInstance(RemoteInstance):
 
 
 def at(spec: HostSpec, address: str) -> HostSpec:
-    """The host at an instance's address.
+    """Specification of the host at the address of an instance.
 
-    Its key was made when it booted, and cannot be known; another instance had that address before.
+    Its SSH key is not checked: it was made at boot, and another instance had the address before.
     """
     reach = tuple(word.replace(ADDRESS, address) for word in spec.reach)
     if ssh.is_ssh(reach):
@@ -187,7 +187,7 @@ def _with_sshd(wanted: Wanted) -> Wanted:
 
 
 def _phases(server: Server, total_s: float) -> Phases:
-    """Phases of an allocation that took `total_s`; the cloud's own end when sshd answers."""
+    """Phases of an allocation that took `total_s`; those of the cloud end when sshd answers."""
     known: Mapping[PhaseName, float | None] = {one.name: one.seconds for one in server.phases}
     return Phases(
         placed_s=known.get("TeF"),

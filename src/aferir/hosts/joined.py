@@ -1,8 +1,8 @@
 """Instances on several hosts that reach one another by ssh on a network of their own.
 
 The network is a VXLAN among their hosts (`model.overlay`), on which every instance but the first
-runs sshd. The first one's key is made in it and never leaves it; what the others need of it, and it
-of them, are public keys, which go over our lines. The hosts themselves are not on that network.
+runs sshd. Private keys never leave their instance; public keys are exchanged over the controller's
+connections. The hosts themselves are not on that network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ printf '%s' "$1" >> /etc/hosts
 ssh-keygen -q -t ed25519 -N '' -C aferir -f "$0/key"
 cut -d ' ' -f 1,2 "$0/key.pub"
 """
-"""Script that makes a key in the folder `$0`, and adds names and addresses `$1` of all instances.
+"""Script that makes a key in the folder `$0`, and adds `$1`, the addresses and names of all
+instances, to /etc/hosts.
 """
 _SERVE = """set -e
 mkdir -p -m 755 /run/sshd
@@ -50,9 +51,9 @@ KexAlgorithms curve25519-sha256
 END
 /usr/sbin/sshd -f "$0/sshd_config"
 """
-"""Script that starts sshd with that key for the owner of the public key `$1`, at address `$2`.
+"""Script that starts sshd at address `$2` for the owner of the public key `$1`.
 
-The key exchange is the one that takes an emulated guest least: 0.3 s, and 2 s the default.
+The key exchange algorithm is the fastest in an emulated guest: 0.3 s instead of the default's 2 s.
 """
 _SSH = f"""Host *
 User root
@@ -97,11 +98,11 @@ class Joined:
         return {ENTER: str(enter.PATH), PROGRAMS: str(PROGRAM_FOLDER), **as_root}
 
     def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """Command of mpirun with its ranks in all instances; others are unchanged."""
+        """Change a command of mpirun to place ranks in all instances; return others unchanged."""
         return launching.over_all(line, self.names, self.addresses[0], lambda path: (path,))
 
     def served(self, timeout_s: float | None) -> AbstractContextManager[None]:
-        """Do nothing: the instances need none of us to reach one another."""
+        """Do nothing: the instances reach one another by ssh, without the controller."""
         return contextlib.nullcontext()
 
     def release(self) -> None:

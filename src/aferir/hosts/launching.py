@@ -15,10 +15,10 @@ def over_all(
     address: str,
     started: Callable[[str], tuple[str, ...]],
 ) -> tuple[str, ...]:
-    """Command of mpirun with equally many ranks on each host; other commands are unchanged.
+    """Change a command of mpirun to place equally many ranks on each host; return others unchanged.
 
-    `address` is the first host's, by which the others reach it, and `started` the words by which a
-    rank starts our program of that path.
+    `address` is the one at which the other hosts reach the first. `started` turns the path of a
+    program of ours into the command by which a rank starts it.
     """
     if not _launches(line):
         return line
@@ -37,9 +37,9 @@ def over_all(
 
 
 def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:
-    """Options of an mpirun that place ranks on hosts `NAME:RANKS,...`, reached by our script.
+    """Options by which an mpirun places ranks on `NAME:RANKS,...`, reached by the script `enter`.
 
-    Hydra, MPICH's launcher, gives the other hosts its name where it has no `address`.
+    Without `address`, Hydra (MPICH's launcher) tells the other hosts the first one's name instead.
     """
     if PurePosixPath(launcher).name.endswith("mpich"):
         at = ("-localhost", address) if address else ()

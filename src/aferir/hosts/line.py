@@ -30,19 +30,19 @@ _SILENCE_S = 15.0
 """
 _UNPACKING_S = 60.0
 _LOOKS = 5
-"""Number of clock exchanges, of which the fastest counts."""
+"""Number of exchanges of clock readings after connecting, of which the most precise counts."""
 _LAST_WORDS_S = 0.05
-"""Time in s in which a host that is connected still may say why it cannot be used."""
+"""Time in s to wait for error output of the connecting command if it still runs."""
 _ENDING_S = 3.0
-"""Longest time in s until a host that closed its output has ended, and its last words were read."""
+"""Time in s to wait for a host that closed its output to end, and for its last error output."""
 _GIVING_UP_S = 0.5
 """Time in s in which the command that reaches a host may end by itself, once nobody needs it."""
 _QUOTED = 200
-"""Most characters of what a host says that an error quotes."""
+"""Largest number of characters of a host's message that an error quotes."""
 _PIECE = 2**12
-"""Most bytes of its error output that are read at once, and that a line of it has."""
+"""Largest number of bytes of error output to read at once, and to keep of one line."""
 _LINES = 50
-"""Last lines of its error output that are kept."""
+"""Number of last lines of error output to keep."""
 _PYTHONS = {
     bootstrap.NO_PYTHON: "there is no Python",
     bootstrap.BROKEN: "its python3 does not start",
@@ -60,15 +60,15 @@ class Line:
     ) -> None:
         """Connect to the host by its own command, or by the process that `start` starts.
 
-        It is kept alive by `attendant`, which may serve many, or by one of its own.
-        Errors: MissingError with the reason and a remedy.
+        The connection is kept alive by `attendant`, which may serve many connections; None: by one
+        of its own. Errors: MissingError with the reason and a remedy.
         """
         self.host = host
         self.broken = False
         """True once requests are no longer possible; the agent then releases everything by itself.
         """
         self.clock: clocks.Clock | None = None
-        """The clock there, told by ours; None before the first exchange."""
+        """Relation of the host's clock to ours; None before the first exchange."""
         self._token = secrets.token_hex(8)
         self._child = (start or _start)(host)
         assert self._child.stdin is not None
@@ -120,8 +120,8 @@ class Line:
     def close(self, within_s: float = STEP_S) -> bool:
         """Close the connection; the agent releases everything. May be called twice.
 
-        It has `within_s` to do so. Then the command that reaches the host is ended as well, unless
-        the host has let go of it: ssh that other sessions share goes on with those.
+        The agent has `within_s` to do so. Then the command that reaches the host is ended as well,
+        unless the host has closed its end: an ssh that other sessions share is left to them.
 
         Returns True if the agent says that it has ended. Otherwise what it made may be there still.
         """
@@ -173,8 +173,8 @@ class Line:
     def look_at_its_clock(self) -> None:
         """Exchange readings of the clocks once, which takes one round trip.
 
-        Answers to keep-alive messages wait until the next request reads them, and tell less.
-        Errors: ProgramError if the connection is broken.
+        It is more precise than keep-alive messages, whose answers are read only by the next
+        request. Errors: ProgramError if the connection is broken.
         """
         sent_ns = steady.unix_ns()
         self._write(Alive(sent_ns))
@@ -261,14 +261,14 @@ class Line:
             raise self._refused(f"the agent does not start there: {why}", remedy or "see its disk")
 
     def _send(self, content: bytes) -> None:
-        """Send one step; if the host has ended already, its last output tells why."""
+        """Send the input of one step; if the host has ended, its last output will tell why."""
         left = memoryview(content)
         with contextlib.suppress(OSError):
             while left:
                 left = left[os.write(self._sink, left) :]
 
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
-        """Words after that mark and our token; other output of the host is skipped."""
+        """Wait for a line with `mark` and our token; returns its other words, skips other lines."""
         deadline_s = wait.after(within_s)
         with contextlib.suppress(frames.Silence):
             while (line := self._reader.line(wait.left_s(deadline_s))) is not None:
@@ -292,7 +292,7 @@ class Line:
         return MissingError(f"host {self.host.name} cannot be used: {why}", remedy=remedy)
 
     def _silent(self, why: str, remedy: str = "") -> AferirError:
-        """Error of a host that did not answer, with the last that it and its command printed."""
+        """Error about a host that does not answer, with the last lines that came from it."""
         # Where it has ended, all that it says is on its way.
         self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else _ENDING_S)
         last = next((line for line in reversed(self._said) if line.strip()), "")
@@ -302,7 +302,7 @@ class Line:
         return self._refused(f"{why} ({said})" if said else why, known or f"try by hand: {by_hand}")
 
     def _hear(self, errors: IO[str] | None) -> None:
-        """Thread that reads the error output until all who hold it have ended."""
+        """Thread that reads the error output until all processes that hold it have ended."""
         assert errors is not None
         rest = b""
         with errors:  # read without a buffer, whose lock would outlive us where we exit first
@@ -333,7 +333,7 @@ def _text(line: bytes) -> str:
 
 
 def _quoted(said: str) -> str:
-    """What a host says, as one printable line."""
+    """Message of a host as one printable line, cut if it is long."""
     line = "".join(one if one.isprintable() else "?" for one in said.strip())
     return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}..."
 

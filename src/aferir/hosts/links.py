@@ -1,7 +1,7 @@
-"""Aggregates links at all of their ends, which are on several hosts, or at none of them.
+"""Aggregates links between hosts at all of their ends, or at none.
 
-Each host's own guard undoes the change there unless it is confirmed in time (`aggregation.guard`).
-So whatever is lost on the way, the line to a host, this process or the links, no end stays changed.
+A guard on each host undoes the change there unless it is confirmed in time (`aggregation.guard`).
+So no end stays changed if the connection to a host, this process or the links are lost on the way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class End(msgspec.Struct, frozen=True):
 
     host: Host
     instance: RemoteInstance
-    """The host itself, as a place for commands."""
+    """Native environment on the host, which runs commands."""
     interfaces: tuple[str, ...]
 
     def aggregate(self, *words: str) -> None:
@@ -47,7 +47,7 @@ class End(msgspec.Struct, frozen=True):
         return next((str(one["local"]) for one in addresses if "local" in one), "")
 
     def reach(self, address: str) -> None:
-        """Reach an address. Errors: ProgramError without an answer."""
+        """Check that an address can be reached. Errors: ProgramError if nothing answers."""
         self.instance.run(("sh", "-c", _REACH, "sh", address, str(_TRY_S)), timeout_s=_STEP_S)
 
 
@@ -57,7 +57,9 @@ try:
 except ConnectionRefusedError:
     pass' "$@"
 """
-"""Whether a host answers: a port that is closed answers, too, and ping(8) may not be there."""
+"""Shell command that succeeds if a host answers at port 22, be it that the port is closed; ping(8)
+may not be installed.
+"""
 
 
 def end(host: Host, interfaces: Sequence[str]) -> End:
@@ -70,8 +72,9 @@ def apply(
 ) -> None:
     """Aggregate at every end, see whether the first reaches the others, and confirm at every end.
 
-    `options` are those of `aferir aggregate apply`. If any step fails, all ends are undone: by
-    their guards after `confirm_within_s` where a line is lost. Errors: AferirError of that step.
+    `options` are those of `aferir aggregate apply`. If any step fails, all ends are undone; one
+    whose connection is lost, by its guard after `confirm_within_s`. Errors: AferirError of the
+    failed step.
     """
     addresses = [one.address() for one in ends]
     begun: list[End] = []
@@ -91,7 +94,7 @@ def apply(
 
 
 def undo(one: End, name: str) -> None:
-    """Undo at one end; where that fails, its guard undoes it or there is nothing to undo."""
+    """Undo the change at one end; if that fails, its guard undoes it, or nothing was changed."""
     with suppress(AferirError):
         one.aggregate("undo", name)
 

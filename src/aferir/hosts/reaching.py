@@ -57,9 +57,9 @@ class Reached(msgspec.Struct, frozen=True):
         }
 
     def close(self) -> list[str]:
-        """End all connections, then all allocations; returns messages about what hosts have left.
+        """End all connections, then all allocations; returns messages about what was left on hosts.
 
-        Where an agent did not end by itself, a new one cleans up first.
+        If an agent did not end by itself, a new one cleans up first.
         """
         try:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -69,7 +69,7 @@ class Reached(msgspec.Struct, frozen=True):
         return [said for one in left for said in one]
 
     def places(self, plan: Plan) -> dict[str, Host | CloudHost | Spread]:
-        """Hosts by the value of `host` of the environments, which may list several names.
+        """Hosts by the key `host` of environments; several names, with commas, make one `Spread`.
 
         Errors: UsageError if one of several is an instance of a cloud.
         """
@@ -80,7 +80,7 @@ class Reached(msgspec.Struct, frozen=True):
         return {**self.hosts, **spread}
 
     def lasting(self, name: str) -> Host:
-        """Host of that name, which is there for the whole run. Errors: UsageError."""
+        """Host that exists for the whole run. Errors: UsageError if it is in a cloud."""
         host = self.hosts[name]
         if isinstance(host, CloudHost):
             raise UsageError(
@@ -123,7 +123,7 @@ def reach(specs: Sequence[HostSpec]) -> Reached:
 
 
 def _there(spec: HostSpec, made: Mapping[str, Allocation]) -> HostSpec:
-    """The host with the command that reaches it."""
+    """Host with the command that reaches it; an allocation in `made` provides that of its nodes."""
     if spec.allocated is None:
         return spec
     reach = made[spec.allocated.name].reach[spec.number - 1]
@@ -145,7 +145,7 @@ def clean(hosts: Sequence[Host | CloudHost]) -> dict[str, list[str]]:
 
 
 def connect(specs: Sequence[HostSpec]) -> list[Host | CloudHost]:
-    """Hosts without a connection yet; raises the limit of open files for that many connections."""
+    """Make hosts, not connected yet; raises the limit of open files for all their connections."""
     wanted = _HANDLES * len(specs) + _OWN_HANDLES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

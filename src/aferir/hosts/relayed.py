@@ -1,7 +1,7 @@
-"""Hosts whose programs reach one another over our lines to their agents.
+"""Hosts whose programs run commands on each other through the controller's connections.
 
-On the first host a script of ours stands in for ssh (`enter`): it passes a command to us, and
-another host's agent runs it. mpirun starts its daemons by it, network programs their servers, and
+On the first host a script replaces ssh (`enter`): it passes a command to the controller, which has
+another host's agent run it. By it mpirun starts its daemons, a network program its servers, and
 co-location its load. So hosts need no login to each other, only the network between them.
 """
 
@@ -21,9 +21,9 @@ from aferir.model.host import ON_HOST
 from aferir.model.variables import ENTER
 
 _RANK = 'exec "${AFERIR_HERE:-$AFERIR_PROGRAMS}/${0##*/}" "$@"'
-"""Shell command of a rank: its program is where the host's agent has put it."""
+"""Shell command of a rank: its program is in the folder into which the host's agent copied it."""
 _HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
-"""Where that is, in a variable that MPICH does not replace by that of the first host."""
+"""Keeps that folder in a variable that MPICH does not replace by its value on the first host."""
 _NOBODY = "/bin/false"
 """Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
 """
@@ -32,7 +32,7 @@ _FAILED = 255
 
 
 class Relayed:
-    """Instances on hosts, and for each other host a second connection to the first one."""
+    """Instances on all hosts, and one more connection to the first host for each of the others."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Relayed:
         names: Sequence[str],
         addresses: Sequence[str],
     ) -> None:
-        """`names` and `addresses` are those of the hosts, the first one's at first.
+        """Open the further connections; `names` and `addresses` of the hosts begin with the first.
 
         Errors: those of allocating a native environment on the first host.
         """
@@ -71,14 +71,14 @@ class Relayed:
             self._beside.append((host, beside))
 
     def release(self) -> None:
-        """Close the second connections."""
+        """Close the further connections to the first host."""
         for host, instance in self._beside:
             instance.release()
             self._lose(host)
         self._beside.clear()
 
     def _lose(self, beside: Host) -> None:
-        """Drop a second connection to the first host, which is cleaned up when that is closed."""
+        """Drop a further connection; what it may leave is removed when the first host is closed."""
         beside.lose()
         self._first.in_doubt |= beside.in_doubt
 
@@ -87,7 +87,7 @@ class Relayed:
         return {ENTER: f"{self._folder}/{enter.PATH.name}"}
 
     def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """Command of mpirun with its ranks on all hosts; others are unchanged."""
+        """Change a command of mpirun to place ranks on all hosts; return others unchanged."""
         return launching.over_all(line, self.names, self.addresses[0], _started)
 
     @contextmanager
@@ -137,7 +137,7 @@ class Relayed:
     ) -> tuple[int, str, str]:
         """Exit code, output and error output of a command on another host.
 
-        As of ssh, the code is 255 where the host itself fails.
+        As with ssh, the code is 255 if the host itself fails.
         """
         command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
         command = command.replace("orted --daemonize", "orted")  # it ends with its agent

@@ -1,7 +1,7 @@
 """One environment over several hosts: programs start on the first, and reach the others.
 
-How they do depends on its kind: on the hosts themselves over our lines (`relayed`), in containers
-and guests by a network that joins these (`joined`), which makes clusters whole, too (`clustered`).
+On the hosts themselves they do so through the controller (`relayed`), in containers and guests over
+a network that joins these (`joined`), in clusters by the cluster's own ssh (`clustered`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class SpreadEnvironment:
     def allocate(self, spec: EnvironmentSpec) -> SpreadInstance:
         """Make an instance on each host; if one fails, the others are released.
 
-        Errors: as of the kind itself; MissingError where hosts have one name, or none an address.
+        Errors: as of the kind itself; MissingError if two hosts have the same name, or one that has
+        to be joined has no address.
         """
         known = [host.identify() for host in self._hosts]
         names = tuple(one.name for one in known)
@@ -89,7 +90,7 @@ class SpreadEnvironment:
         found: tuple[str, ...],
         made: list[RemoteInstance],
     ) -> SpreadInstance:
-        """Make the instances, which are added to `made`, and the ways between them."""
+        """Make the instances, which are added to `made`, and connect them."""
         kind = registry.kinds()[self.kind]
         if kind.on_host:
             for one in self._each:  # those before one that fails are released
@@ -120,24 +121,24 @@ class Ways(Protocol):
     """How a program on the first host, or in the instance there, reaches the others."""
 
     names: Sequence[str]
-    """Host names by which they know one another."""
+    """Names by which the hosts, or the instances on them, know one another."""
     addresses: Sequence[str]
-    """Address of each, by which the others reach it."""
+    """Address of each, at which the others reach it."""
 
     def variables(self) -> dict[str, str]:
-        """Environment variables that the program needs for it."""
+        """Environment variables that a program needs to reach the others."""
         ...
 
     def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """Command of mpirun with its ranks on all hosts; others are unchanged."""
+        """Change a command of mpirun to place ranks on all hosts; return others unchanged."""
         ...
 
     def served(self, timeout_s: float | None) -> AbstractContextManager[None]:
-        """Context in which a program may run for that time."""
+        """Context in which a program can reach the others; each command there has `timeout_s`."""
         ...
 
     def release(self) -> None:
-        """Release what was made for it besides the instances; may be called twice."""
+        """Release what was made besides the instances; may be called twice."""
         ...
 
 

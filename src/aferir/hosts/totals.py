@@ -1,8 +1,8 @@
 """Power, energy and cost of programs that use several hosts: of each host, and of all together.
 
-The first host's agent reads its meter around the program. The other agents read theirs from shortly
-before until shortly after it; of their readings those count that were taken while it ran by our
-clock, or all where none was. Their energy is the mean of those times the time of the first.
+The first host's agent reads its power meter while the program runs. The others begin shortly before
+and end shortly after it; of their readings only those during the program count (by our clock), or
+all if there were none. A host's energy is its mean power times the first host's measured time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _UNITS = {POWER: "W", ERROR: "W", ENERGY: "J"}
 
 @contextmanager
 def metered(hosts: Sequence[Host]) -> Iterator[dict[str, messages.Metered]]:
-    """Read the meters of those hosts during the block; the result by host is there after it.
+    """Read the power meters of those hosts during the block; then the result has them by host.
 
-    A host without `power`, or that is lost, has none.
+    A host without a source of `power`, or whose connection is lost, has no entry.
     """
     found: dict[str, messages.Metered] = {}
     begun: list[Host] = []
@@ -52,7 +52,7 @@ def metered(hosts: Sequence[Host]) -> Iterator[dict[str, messages.Metered]]:
 def of_all(
     measured: Measured, hosts: Sequence[HostSpec], others: Mapping[str, messages.Metered]
 ) -> Measured:
-    """The first host's result with power, energy and cost of all hosts instead of its own.
+    """Replace the first host's power, energy and cost in its result by those of all hosts.
 
     `others` are the readings of the other hosts by name. A warning says which hosts have none.
     """
@@ -75,12 +75,12 @@ def of_all(
 
 
 def _named(one: Series, host: str) -> Series:
-    """A curve of power with its host's name; others are unchanged."""
+    """Label a curve of power with its host's name; other series are returned unchanged."""
     return msgspec.structs.replace(one, label=host) if one.metric == POWER else one
 
 
 def _values(read: messages.Metered, done: Completed) -> dict[str, float]:
-    """Values of one meter by metric, with the mean power while the program ran."""
+    """Values of one meter by metric; the power is the mean while the program ran."""
     found = {one.metric: one.value for one in read.samples}
     last_ns = done.started_unix_ns + round(done.duration_s * 1e9)
     during = [

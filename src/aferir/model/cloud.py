@@ -27,7 +27,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     network: str = ""
     """Name or id of the network, in LXD of a bridge; empty: the cloud's default."""
     address: Literal["private", "public"] = "private"
-    """Address at which Front and the clients reach an instance."""
+    """Address of an instance to which ElasticMovie's dispatcher (Front), clients and ssh connect.
+    """
     port: int = 80
     probe: str = "/video.mp4"
     """Path that answers with status 200 once an instance serves; empty: an SSH server is there."""

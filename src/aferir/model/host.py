@@ -12,7 +12,7 @@ from aferir.model.cloud import Wanted
 ADDRESS = "{address}"
 """Word of `reach` that stands for the address of a cloud's instance."""
 ON_HOST = "native"
-"""Kind of environment in which programs of ours that serve several hosts run on one of them."""
+"""Kind of environment in which programs run on the host itself."""
 
 
 def kind_of(facts: Mapping[str, Any]) -> str:
@@ -23,19 +23,23 @@ def kind_of(facts: Mapping[str, Any]) -> str:
 
 
 class SlurmKeys(msgspec.Struct, frozen=True, kw_only=True, tag="slurm"):
-    """Way to a Slurm cluster."""
+    """How a Slurm cluster is reached, and options for its allocations."""
 
     by: tuple[str, ...] = ()
-    """Command that runs another one where salloc(1) and srun(1) are; (): they are here."""
+    """Command prefix (e.g. ssh and a host) that runs a command where salloc(1) and srun(1) are
+    installed; (): on this host.
+    """
     options: tuple[str, ...] = ()
     """Further options of salloc."""
 
 
 class KubernetesKeys(msgspec.Struct, frozen=True, kw_only=True, tag="kubernetes"):
-    """Way to a Kubernetes cluster, and what its pods run."""
+    """How a Kubernetes cluster is reached, and what its pods run."""
 
     by: tuple[str, ...] = ()
-    """Command that runs another one where kubectl is; (): it is here."""
+    """Command prefix (e.g. ssh and a host) that runs a command where kubectl is installed; (): on
+    this host.
+    """
     namespace: str = "default"
     image: str = "python:3.11"
     """Image of the pods, which must have a shell and Python."""
@@ -73,16 +77,16 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     power: str = ""
     """Source of its power as that host names it, e.g. `rapl`; empty: none is read."""
     allocated: AllocationSpec | None = None
-    """Allocation that the host is part of, during which `reach` becomes known; None: the host is
-    there already.
+    """Allocation that provides this host; `reach` is known once it has been made. None: the host
+    exists already.
     """
     number: int = 0
     """Number of the host within its allocation, from 1; 0: the host is part of none."""
     memory_bytes: int | None = None
     """Largest amount of memory to use there, in bytes; None: all that is found."""
     cloud: Wanted | None = None
-    """Instances of a cloud, each of which is this host for one environment; `{address}` in `reach`
-    then stands for an instance's address. None: it is there already.
+    """Instances of a cloud that serve as this host, one for each environment allocated on it; its
+    address replaces `{address}` in `reach`. None: the host exists already.
     """
     price_per_hour: Price | None = None
     """Price of an hour there; None: results have no cost."""

@@ -133,9 +133,9 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def one_after_another(links: int, cut_s: float, restored_s: float) -> tuple[Event, ...]:
-    """Cut and restore each link in turn, for equally long and at equal distances.
+    """Cut and restore each link in turn, each for the same time and at equal intervals.
 
-    Which link carries a connection is often random; so the one that does is always among those cut.
+    Often a random link carries a connection; as all are cut, it is cut too.
     """
     step_s = 2 * (restored_s - cut_s)
     return tuple(

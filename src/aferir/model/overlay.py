@@ -25,7 +25,7 @@ class Overlay(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...]
     """Address of the host of each instance, at which it receives frames in UDP."""
     place: int
-    """Place of this instance in that order, from 0."""
+    """Place of this instance in `names` and `hosts`, from 0."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""The plain values of a specification, by which environments and runs are told apart."""
+"""Flattens specifications to plain values, by which environments and runs are told apart."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from aferir.model.plan import Parameter
 
 
 def plain_values(specification: Mapping[str, object], prefix: str = "") -> dict[str, Parameter]:
-    """Fields of a specification that have one plain value, without its name.
+    """Texts, numbers and truth values of a specification by key, without its name.
 
-    Those of a table within it have its key before them: `cloud.provider`.
+    A key within a table is written with that of the table: `cloud.provider`.
     """
     found: dict[str, Parameter] = {}
     for key, value in specification.items():

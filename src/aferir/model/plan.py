@@ -177,8 +177,8 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     either has them or leaves the program out.
     """
     overlay: Annotated[Overlay | None, internal()] = None
-    """Network to the instances on its other hosts, known once it is allocated; None: it is on one,
-    or uses the network of its hosts.
+    """Network to the instances on the other hosts, known once it is allocated; None: the
+    environment is on one host, or uses the network of its hosts.
     """
 
     @property
@@ -294,7 +294,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
     shrunk: tuple[str, ...] = ()
-    """Sentences about what the experiment requested more of than this machine has."""
+    """Sentences about the requests that were reduced because they exceed what this machine has."""
 
 
 def recorded_cells(plan: Plan) -> frozenset[str]:

@@ -13,7 +13,7 @@ Side = Literal["program", "host", "instance", "environment"]
 or the allocation by the environment.
 """
 TIME = "time_s"
-"""Quantity of the places of a series over time, in s from its beginning."""
+"""Value of `Series.along` for series over time, whose places are in s from their beginning."""
 Better = Literal["", "lower", "higher"]
 """Direction in which a figure is better; empty: not declared."""
 

@@ -23,6 +23,6 @@ def in_order(first: Stamp, second: Stamp) -> bool | None:
 
 
 def between(first_ns: int, last_ns: int, lasted_s: float) -> Stamp:
-    """Beginning of something that lasted that long at some time between two times on our clock."""
+    """Time at which something began that lasted `lasted_s`, between two times of our clock."""
     spare_ns = max(0, last_ns - first_ns - round(lasted_s * 1e9))
     return Stamp(first_ns + spare_ns // 2, (spare_ns + 1) // 2)

@@ -81,7 +81,7 @@ def _given_up(session: Session) -> tuple[Warning, ...]:
 
 
 def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warn if a control group around aferir limits native programs alone."""
+    """Warn if a control group around aferir limits native programs, but not the other kinds."""
     group = facts.get("machine", {}).get("own_group", "")
     if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
         return ()
@@ -89,7 +89,7 @@ def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...
 
 
 def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Warn if a CPU quota around aferir left all programs fewer CPUs than they saw."""
+    """Warn if a control group's CPU quota is below the number of CPUs that programs may run on."""
     machine = facts.get("machine", {})
     quota = machine.get("limits", {}).get("cpus")
     if quota is None or quota >= len(machine.get("allowed_cpus", ())):
@@ -127,7 +127,7 @@ def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
 def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
     """Warn if clocks of hosts contradict the order in which programs ran, or cannot tell it.
 
-    `records` are in that order. Programs of this host alone are not judged.
+    `records` are in the order in which programs ran. Two in a row on this host are not judged.
     """
     known = [
         (one.environment, one.began)

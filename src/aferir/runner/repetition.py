@@ -110,10 +110,10 @@ def _began(done: Completed | None) -> Stamp | None:
 def as_waited_for(
     figures: Sequence[Sample], command: Command, elapsed_s: float
 ) -> tuple[Sample, ...]:
-    """Figures as the program's user sees them: with the way in, and with their patience.
+    """Figures as a waiting user sees them: start-up counts if it should, and impatience is added.
 
-    `blocked_percent` is 100 where `duration_s` is longer than the patience, else 0: its mean over
-    repetitions is the PcBl of Dutra 2015, chapter 5, for any program.
+    `blocked_percent` is 100 if `duration_s` is longer than the user's patience, else 0: its mean
+    over repetitions is the percentage of blocked clients (PcBl of Dutra 2015, chapter 5).
     """
     found = with_start(figures, elapsed_s) if command.counts_start else tuple(figures)
     if command.patience_s is None:
@@ -124,7 +124,7 @@ def as_waited_for(
 
 
 def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...]:
-    """Replace `duration_s` by the time since the request, less what the program set aside."""
+    """Replace `duration_s` by the time since the request, less `aside_s` that is not measured."""
     aside_s = sum(figure.value for figure in figures if figure.metric == ASIDE)
     return tuple(
         msgspec.structs.replace(figure, value=max(0.0, elapsed_s - aside_s))

@@ -178,7 +178,7 @@ def _in_order(session: Session, turn: Round) -> list[Cell]:
 
 
 def _time_for(session: Session, turn: Round, cells: Sequence[Cell]) -> bool:
-    """True if a round fits in the remaining time; the first counted one needs any time left."""
+    """True if a round fits in the remaining time; the first counted round needs only some time."""
     left_s = session.left_s()
     if turn.warmup or turn.number == 0:
         return left_s > 0

@@ -1,9 +1,9 @@
-"""Our NPB kernels: verified, and beside the public C++ port if its binaries are available.
+"""Runs our NPB kernels, and compares them with the public C++ port if its binaries are available.
 
 The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder with
 `ep.S`, `cg.A` and so on. Our program and the peer's alternate, so that noise of the machine affects
-both alike, and each round gives one ratio of operations per second. Without a peer, ours runs as
-often as with one at most.
+both alike, and each round gives one ratio of operations per second. Without a peer, ours runs the
+largest number of rounds that a comparison would have.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Case(msgspec.Struct, frozen=True):
         return f"{self.kernel}.{self.problem_class}.{self.threads}"
 
     def is_selected(self, only: Sequence[str]) -> bool:
-        """True if one of `only` is the beginning of the name, word by word, or there is none."""
+        """True if `only` is empty, or has a name that this name begins with, word by word."""
         return not only or any(f"{self.name}.".startswith(f"{one}.") for one in only)
 
 
@@ -253,7 +253,7 @@ def _figures(case: Case, measured: Measured) -> list[Figure]:
 
 
 def _geometric_mean(ratios: list[Ratio]) -> Figure:
-    """Geometric mean over all cases, whose errors of logarithms are independent."""
+    """Geometric mean of all cases' ratios; the interval takes their errors to be independent."""
     logs = [math.log(r.estimate) for r in ratios if r.estimate]
     error = math.sqrt(sum((r.log_error or 0.0) ** 2 for r in ratios)) / len(logs)
     centre = sum(logs) / len(logs)

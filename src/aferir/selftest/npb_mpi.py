@@ -1,4 +1,4 @@
-"""NPB by MPI beside NPB by threads, on one host: the cost of messages.
+"""Compares NPB with MPI processes and NPB with threads on one host: the cost of messages.
 
 Processes and threads alternate in equal numbers, so that noise of the machine affects both alike,
 and each round gives one ratio of operations per second. Many machines have fewer than four
