@@ -147,7 +147,7 @@ def _is_settled(name: str) -> bool:
 def give_back(entry: Entry) -> None:
     """Undo an aggregate whose guard was killed. Errors: OSError if something cannot be undone.
 
-    A confirmed one stays; one applied before a reboot no longer exists.
+    A confirmed aggregate stays; one applied before a reboot no longer exists.
     """
     name = entry.details["name"]
     applied = remembered(name)
@@ -160,7 +160,7 @@ def give_back(entry: Entry) -> None:
 
 
 def run_undo(commands: Sequence[Command]) -> list[str]:
-    """Run all commands, even if some fail, as some undo steps that were never taken."""
+    """Run all commands, and return failures; undoing a step that was never taken is no failure."""
     problems = []
     for command in commands:
         try:

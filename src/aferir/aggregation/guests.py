@@ -38,19 +38,19 @@ done
 _LOADING_S = 300.0
 _MODULES = ("veth", "bonding", "bridge", "sch_tbf", "sch_netem", "sch_fq", "tcp_bbr")
 _SLOWNESS = 100.0
-"""Time limit of one emulated second, in seconds of the host."""
+"""Time limit for each emulated second, in seconds of the host."""
 
 
 @contextmanager
 def guest(program: Path) -> Iterator[Guest]:
-    """Namespaces in an emulated guest, whose clock counts instructions."""
+    """A place with namespaces in an emulated guest, whose clock counts instructions."""
     with _booted(VirtualMachine(counted=True), program) as instance:
         yield Guest(instance)
 
 
 @contextmanager
 def user_mode(program: Path) -> Iterator[Guest]:
-    """Namespaces in a guest under User-Mode Linux, whose kernel has no MPTCP.
+    """A place with namespaces in a guest under User-Mode Linux, whose kernel has no MPTCP.
 
     Errors: MissingError if it is not installed.
     """
@@ -97,7 +97,7 @@ def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
 
 
 class Guest:
-    """A place in one guest."""
+    """A place for test networks in one guest."""
 
     kind: Kind = "guest"
 
@@ -133,7 +133,7 @@ class Guests:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
-        """Measure a task of two hosts without a switch, of which the first sends.
+        """Measure a task of two hosts, the first of which sends, without a switch between them.
 
         Errors: UsageError for any other task.
         """

@@ -53,7 +53,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     dropped_packets: int
     """Packets dropped at full queues of links."""
     lost_bytes: int
-    """Bytes of necessary retransmissions: dropped, or sent into a link that was cut."""
+    """Bytes retransmitted because they were lost: dropped, or sent into a link that was cut."""
     gap_s: float
     """Longest time in seconds in which nothing arrived on any connection of a stream."""
     gap_after_s: float
@@ -163,9 +163,10 @@ def _link_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
 def _curve(
     name: str, samples: Samples, grown: Sequence[int], step_s: float, start_s: float = 0.0
 ) -> Curve:
-    """Rates in intervals of `step_s` seconds from `start_s` on, at any times of the samples.
+    """Rates in intervals of `step_s` seconds from `start_s` on, interpolated from the samples.
 
-    A busy machine samples late; only curves on one grid can be combined over repetitions.
+    A busy machine samples late, but curves of repetitions can be combined only if their intervals
+    are equal.
     """
     if not samples.at_s:
         return Curve(name, (), ())
@@ -181,7 +182,7 @@ def _curve(
 
 
 def _at(time_s: float, times: Sequence[float], totals: Sequence[float]) -> float:
-    """The total at a time between samples, by linear interpolation."""
+    """Total at a time, interpolated linearly between samples."""
     place = min(max(bisect_right(times, time_s), 1), len(times) - 1)
     before, after = times[place - 1], times[place]
     part = (time_s - before) / (after - before) if after > before else 1.0

@@ -22,7 +22,7 @@ _NEEDED = ("ip", "tc", "ethtool")
 
 
 class Place(Protocol):
-    """Carries out measurements one after another; nothing of one is left for the next."""
+    """A place where measurements are carried out one after another; each leaves nothing behind."""
 
     kind: Kind
 

@@ -14,8 +14,9 @@ from aferir.aggregation.tuning import ROUND_ROBIN
 from aferir.model.network import Bonding, Method, Mptcp, Multipath, MultiRail, Single, Tuning
 
 SwitchKind = Literal["none", "plain", "static", "lacp"]
-"""none: cables from host to host; plain, static, lacp: a switch without link groups, with static
-ones, or with LACP."""
+"""Switch between the hosts. none: cables from host to host; plain: a switch without link groups;
+static: with static ones; lacp: with groups by LACP.
+"""
 Want = Literal["throughput", "availability"]
 
 
@@ -28,7 +29,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     connections: Literal["one", "many"] = "many"
     """Whether one connection must exceed the rate of one link, or many share the links."""
     peers: Literal["one", "many"] = "one"
-    """Number of hosts at the other end."""
+    """Whether there is one host at the other end, or several."""
     both_ends: bool = True
     """Whether the other hosts can be configured too."""
     subnets: bool = True

@@ -22,7 +22,7 @@ _GRACE_S = 60
 
 
 class Samples(msgspec.Struct, frozen=True):
-    """Traffic of one end over time, interval by interval."""
+    """Bytes at one end in each sampling interval, in total and by link; `at_s` are its ends."""
 
     at_s: tuple[float, ...]
     interval_bytes: tuple[int, ...]
@@ -64,7 +64,7 @@ class Commands(Protocol):
     """Shell commands with which one program receives and sends a stream."""
 
     def prepare(self, prefix: str) -> list[str]:
-        """Commands that write files in advance; `prefix` precedes the hosts' names."""
+        """Commands that write files beforehand; `prefix` precedes the hosts' names."""
         ...
 
     def receive(self, stream: Stream, number: int) -> str:
@@ -133,7 +133,7 @@ class _IperfEnd(msgspec.Struct, frozen=True):
 
 
 class _Iperf(msgspec.Struct, frozen=True):
-    """The required part of the output of `iperf3 --json`."""
+    """Part of the output of `iperf3 --json` that is read."""
 
     end: _IperfEnd = _IperfEnd()
     error: str = ""
@@ -187,7 +187,7 @@ class _Size(msgspec.Struct, frozen=True):
 
 
 class _Sweep(msgspec.Struct, frozen=True):
-    """The required part of the output of net-sweep-mpi."""
+    """Part of the output of net-sweep-mpi that is read."""
 
     verified: bool = False
     sizes: tuple[_Size, ...] = ()

@@ -24,7 +24,7 @@ class End(msgspec.Struct, frozen=True):
 
 
 def reached(method: Method, number: int) -> str:
-    """The address that programs use: that of the first link, or, over routes, that of no link."""
+    """Address that programs use: the first link's, or, over routes, one that belongs to no link."""
     return f"{'10.1.0' if isinstance(method, Multipath) else '10.0.0'}.{number}"
 
 
@@ -59,7 +59,7 @@ def settings(namespace: str, chosen: Sequence[Setting]) -> list[Command]:
 
 
 def _mptcp(method: Mptcp, end: End) -> list[Command]:
-    """Commands for MPTCP: each host advertises all its addresses; the connecting one adds subflows.
+    """Commands for MPTCP: hosts advertise addresses, to which the connecting end adds subflows.
 
     The first address is that of the connection itself and is not advertised. Each link is a subnet
     of its own, so that replies return over the link on which a packet came.
@@ -80,11 +80,11 @@ def _mptcp(method: Mptcp, end: End) -> list[Command]:
 
 
 def most_subflows(told: int) -> int:
-    """Limit of subflows for a host that receives that many addresses; at most the kernel's 8.
+    """Limit of subflows for a host that is told so many addresses; at most the kernel's 8.
 
-    The accepting host receives addresses too, connects to each, and is refused, as nobody listens
-    there. If such an attempt is counted when a subflow of the other end arrives, a limit equal to
-    the number of links would refuse that subflow, and its link would never be used again.
+    The accepting host is told addresses too, tries to connect to each, and is refused, as nobody
+    listens there. If such an attempt is counted when a subflow of the other end arrives, a limit
+    equal to the number of links would refuse that subflow, and its link would never be used again.
     """
     return min(2 * told, _MOST_SUBFLOWS)
 

@@ -125,7 +125,7 @@ def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
 
 
 def left_for_next(task: Task, prefix: str) -> str:
-    """Script for a host in a kernel of its own: remove all, and wait until its links are back."""
+    """Script for a host in a kernel of its own: remove everything, and wait for its interfaces."""
     links = [f"[ -e /sys/class/net/{name} ]" for name in wiring.links(task.network)]
     return "\n".join(["cd /run", "rm -f done.*", remove(prefix), *_await(links)]) + "\n"
 

@@ -24,7 +24,9 @@ ROUND_ROBIN = Tuning(bond_offloads=False)
 """Settings for hosts with a balance-rr bond; `python -m benchmarks network` measures the gain."""
 
 _ENOUGH = 0.98
-"""Share of the best throughput that a candidate must reach, however few its retransmissions."""
+"""Share of the throughput of the best candidate so far below which another is rejected, however few
+its retransmissions.
+"""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -89,7 +91,7 @@ def candidates(base: Tuning) -> tuple[Candidate, ...]:
 
 
 def add(one: Tuning, other: Tuning) -> Tuning:
-    """Both tunings combined; if they conflict, the other's settings."""
+    """Combine two tunings; if they conflict, the settings of `other` apply."""
     settings = {setting.name: setting for setting in (*one.settings, *other.settings)}
     return Tuning(
         settings=tuple(settings.values()),

@@ -141,7 +141,7 @@ def streams(network: Network, method: Method, traffic: Traffic) -> list[Stream]:
 
 
 def change(network: Network, method: Method, event: Event, prefix: str) -> Command:
-    """Cut or restore a link of host1 by its other end, so that it loses its carrier."""
+    """Cut or restore a link of host1 at its other end, so that host1 loses or gets the carrier."""
     direct = wiring(network, method) == "direct"
     namespace = prefix + ("host2" if direct else SWITCH)
     name = f"eth{event.link}" if direct else _port(1, event.link)
@@ -153,7 +153,7 @@ def _port(host: int, link: int) -> str:
 
 
 def _veth(one: tuple[str, str], other: tuple[str, str]) -> Command:
-    """Create both ends in their namespaces; moved ones would appear in the host's for a moment."""
+    """Create both ends of a veth pair in their namespaces, so that none appears in the host's."""
     veth = ("ip", "link", "add", one[1], "netns", one[0], "type", "veth")
     return (*veth, "peer", "name", other[1], "netns", other[0])
 
@@ -311,7 +311,7 @@ def _bonded(
 def _port_of_container(
     port: tuple[str, str], end: tuple[str, str], host: str, tuning: Tuning
 ) -> list[Command]:
-    """Connect `end`, an interface in a container, to a (port, bridge) of its host."""
+    """Connect the interface `end` of a container to its host's bridge; `port`: name, bridge."""
     name, bridge = port
     return [
         _veth((host, name), end),

@@ -32,7 +32,7 @@ class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
 
 
 class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
-    """Number of readings that were not greater than the previous one in causal order."""
+    """Check of strict order: violations are readings not above the previous one in causal order."""
 
     case: EcpCase
     reads: int
@@ -52,7 +52,7 @@ class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
 
 
 class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
-    """One-shot synchronisations between ends that read the same clock; no figures if all failed."""
+    """Figures of one-shot synchronisations of ends that read the same clock; None if all failed."""
 
     runs: int
     failures: int
@@ -70,7 +70,7 @@ class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
 
 
 class Bound(msgspec.Struct, frozen=True, tag_field="bench", tag="bound"):
-    """A clock with an injected rate, compared with the truth many times."""
+    """Check of a global clock's error bound against the truth, with a known rate injected."""
 
     path: str
     injected_ppm: float
@@ -88,7 +88,7 @@ class Counter(msgspec.Struct, frozen=True, tag_field="bench", tag="counter"):
     counter: str
     frequency_hz: float
     uncertainty_ppb: float
-    """Half-width of the interval of the rate against CLOCK_MONOTONIC_RAW, in ppb."""
+    """Uncertainty of the rate against CLOCK_MONOTONIC_RAW, in ppb: half of its interval's width."""
     invariance: int
     cores: int
     cores_checked: int
@@ -110,7 +110,7 @@ class CoreOffset(msgspec.Struct, frozen=True, tag_field="bench", tag="core_offse
     offset_ticks: int
     uncertainty_ticks: int
     applied: bool
-    """True if it exceeds its uncertainty and readings are corrected by it."""
+    """Whether readings are corrected by the offset, because it exceeds its uncertainty."""
 
 
 Line = ReadCost | Ecp | Sync | Bound | Counter | CoreOffset

@@ -30,22 +30,22 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     floor_s: float = 44e-6
     """One-way delay in s, the mean of both directions."""
     asymmetry_s: float = 2e-6
-    """Half-width in s: a node's floors are `floor + a` and `floor - a`, with uniform a."""
+    """Largest |a| in s: a node's two floors are `floor + a` and `floor - a`, with uniform a."""
     jitter_s: float = 0.65e-6
-    """Median of the lognormal body in s."""
+    """Median of the usual delay above the floor in s, which is lognormal."""
     jitter_sigma: float = 0.7
-    """Standard deviation of the body's logarithm."""
+    """Standard deviation of the natural logarithm of the usual delay."""
     tail_probability: float = 0.01
     tail_scale_s: float = 10e-6
-    """Smallest delay of the Pareto tail in s, which is added to the body."""
+    """Smallest of the rare long delays in s, which are added to the usual one."""
     tail_shape: float = 1.5
-    """Shape of the tail; below 2 the variance is infinite."""
+    """Shape of the Pareto distribution of long delays; below 2 its variance is infinite."""
     loss: float = 1e-5
     """Probability that a datagram is lost."""
     timeout_s: float = 10e-3
     """Time in s after which the client considers an exchange lost."""
     cold_s: float = 50e-6
-    """Additional duration in s of the first exchange; each later one has half of the previous."""
+    """Additional duration of the first exchange in s, which halves with each further one."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for values that no network has."""
@@ -67,7 +67,7 @@ NETWORKS = {
 
 
 def draw_asymmetries(rng: np.random.Generator, network: Network, nodes: int) -> Array:
-    """Forward floor minus the mean floor of each node's path in s, shape (nodes,)."""
+    """Draw each node's forward floor minus the mean of both directions, in s, shape (nodes,)."""
     return rng.uniform(-network.asymmetry_s, network.asymmetry_s, nodes)
 
 
@@ -89,7 +89,7 @@ def draw_jitter(rng: np.random.Generator, network: Network, shape: tuple[int, in
 
 
 def draw_losses(rng: np.random.Generator, network: Network, answered: NDArray[np.int64]) -> Array:
-    """Number of exchanges lost before each of the `answered` numbers of answers; same shape.
+    """Draw each node's number of lost exchanges, given its number of answered ones; same shape.
 
     Losses are independent of delays, so their number is negative binomial and their order is
     irrelevant: they only take time.

@@ -56,10 +56,10 @@ def offset_of_directions(
 ) -> tuple[Array, Array]:
     """Offset and its bound from the smallest difference of readings in each direction.
 
-    `forward_s` is the smallest (server - pre), `back_s` the smallest (post - server). They may be
-    from two exchanges `span_s` apart; the offset is that of the middle between both. The drift of
-    the clocks in between is added to the bound; apart from that it is never wider than that of the
-    smallest round trip.
+    `forward_s` is the smallest (server - pre), `back_s` the smallest (post - server). If they are
+    from two exchanges, `span_s` apart, the offset is that in the middle between both, and the
+    clocks' drift in between is added to the bound. Without drift, the bound is at most that of the
+    exchange with the smallest round trip.
     """
     return (forward_s - back_s) / 2, (forward_s + back_s + rate_limit * span_s) / 2
 
@@ -67,12 +67,12 @@ def offset_of_directions(
 def path_excess(deviation_s: Array, gap_s: Array, least_s: Array, other_least_s: Array) -> Array:
     """Largest error of an offset by jitter, on a path whose floors do not change.
 
-    `least_s` is the sum of both directions' smallest delays, `gap_s` the further duration of the
-    used exchange (0 if the smallest delays themselves are used). A round trip may also be the
-    smallest when both ways are average, and then the offset is off by up to half the gap. The
-    smallest delays, in turn, are within three standard deviations (of the smallest round trips) of
-    the path's best after twenty exchanges; and an exchange whose smallest delays exceed those of
-    the other exchange contains that much more jitter.
+    `least_s` is the sum of the smallest delays of both directions, `gap_s` the time by which the
+    used exchange exceeded it (0 if the smallest delays themselves are used). The error is half of
+    three parts together. The gap: all of it may be in one direction. Three standard deviations of
+    the smallest round trips: after twenty exchanges, the smallest delays are within that of the
+    path's best. And the time by which the smallest delays exceed those of the other exchange,
+    `other_least_s`, as it is jitter.
     """
     return (3 * deviation_s + gap_s + np.maximum(least_s - other_least_s, 0)) / 2
 
@@ -93,9 +93,9 @@ def first_line(look: Look, *, rate_limit: float) -> Line:
 def second_line(first: Look, second: Look, *, wander: float, repeatable: bool = True) -> Line:
     """Clock after two exchanges.
 
-    `wander` is the half-width of the rate's range, so the rate can deviate from its mean by twice
-    as much. On a `repeatable` path both exchanges have the same floors, so that the offsets' common
-    error cancels in the rate; otherwise the full bounds count.
+    `wander` is the largest deviation of the rate from its nominal value, so the rate can deviate
+    from its mean by twice as much. On a `repeatable` path both exchanges have the same floors, and
+    the error that they cause in both offsets cancels in the rate; otherwise the full bounds count.
     """
     elapsed = second.local_s - first.local_s
     errors = first.excess_s + second.excess_s if repeatable else first.bound_s + second.bound_s

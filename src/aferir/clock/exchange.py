@@ -1,10 +1,11 @@
 """The RGAP exchange for many nodes at once (Dutra 2015, 6.2, 6.3 and 7.3).
 
 A client sends, the server answers with its reading, the client measures the round-trip time. The
-first D exchanges are discarded; the loop ends when the standard deviation of the 20 smallest round
-trips is below K, or at a limit of messages; the exchange with the smallest round trip is used. The
-minimum of each direction is stored too: then jitter on the way back does not spoil a good way out.
-No random numbers are drawn here: delays come from a function that the caller passes.
+first exchanges (`discard`, D) are discarded; the loop ends when the standard deviation of the 20
+smallest round trips is below `deviation_s` (K), or at a limit of messages. The exchange with the
+smallest round trip is used. The smallest delay of each direction is stored too, so that jitter on
+the way back does not spoil a good way out. No random numbers are drawn here: delays come from a
+function that the caller passes.
 """
 
 from __future__ import annotations
@@ -117,9 +118,9 @@ class _Smallest:
         self._largest = trips.max(axis=0)
 
     def take(self, nodes: Index, trips: Single) -> Index:
-        """Replace the largest stored round trip of each node by a new one, where that is smaller.
+        """Replace each node's largest stored round trip by a new one, if the new one is smaller.
 
-        Returns the positions in `nodes` where it was.
+        Returns the positions in `nodes` of those whose round trip was replaced.
         """
         better = np.flatnonzero(trips < self._largest[nodes])
         if better.size:

@@ -53,7 +53,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
     times_s: Array
     """True time of each check in s, shape (checks,)."""
     error_s: Array
-    """Error in s, after two exchanges or, earlier, after one."""
+    """Error in s of the clock after two exchanges, or after one in checks before the second."""
     bound_s: Array
     first: Line
     second: Line
@@ -65,11 +65,11 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _ClientClocks(msgspec.Struct, frozen=True):
-    """Clocks of all clients: `offset + t + phase(t)`."""
+    """Clocks of all clients, which read `offset + t + phase(t)` at true time t."""
 
     offsets_s: Array
     rates: Array
-    """Rates on the grid, shape (steps + 1, nodes)."""
+    """Rates at intervals of `STEP_S`, shape (steps + 1, nodes)."""
     phases_s: Array
 
     def read(self, true_s: Array) -> Array:
@@ -210,7 +210,7 @@ def _by_directions(
     back_s: Array,
     rate_limit: float,
 ) -> tuple[Array, Array, Array]:
-    """Estimate from two exchanges, whose requests were sent at `out_s` and `home_s`."""
+    """Estimate from the smallest delays: out, of a request sent at `out_s`; home, at `home_s`."""
     answered = home_s + forward_s
     pre, post = clocks.read(out_s), clocks.read(answered + back_s)
     offset, bound = offset_of_directions(

@@ -20,7 +20,9 @@ CHUNK = 1 << 15
 """Number of nodes whose delays are in memory at a time: about 3 MB for each direction."""
 
 Filter = Literal["round-trip", "directions"]
-"""Choice of delays: both of the shortest round trip (Dutra 2015), or the shortest each way."""
+"""Delays that give the offset: both of the shortest round trip (Dutra 2015), or the shortest of
+each direction.
+"""
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +78,7 @@ def jitter_source(rng: np.random.Generator, network: Network, nodes: Index, coun
 def time_taken(
     rng: np.random.Generator, network: Network, rule: StopRule, found: Exchange
 ) -> Array:
-    """Duration in s of each node's exchange, with losses and cold caches."""
+    """Duration in s of each node's exchange, including losses and the slow start of cold caches."""
     cold = network.cold_s * (2 - 2.0 ** (1 - rule.discard)) if rule.discard else 0.0
     answered = found.messages * (2 * network.floor_s + rule.gap_s) + found.sum_s
     lost = draw_losses(rng, network, found.messages) * (network.timeout_s + rule.gap_s)
@@ -133,5 +135,5 @@ def _looks(
 
 
 def _of_trip(forward_s: Array, back_s: Array) -> tuple[Array, Array]:
-    """Error and bound of an offset in s, by the delays of the used exchange."""
+    """Error and bound of an offset in s, from the delays of the used exchange."""
     return (forward_s - back_s) / 2, (forward_s + back_s) / 2

@@ -38,7 +38,7 @@ _Kind = TypeVar("_Kind")
 
 
 class _Order(msgspec.Struct, frozen=True):
-    """Time-stamped messages: their number, and the number of stamps out of order."""
+    """Numbers of messages, of time stamps in them, and of messages with stamps out of order."""
 
     messages: int
     stamps: int
@@ -66,7 +66,7 @@ class _Report(msgspec.Struct, frozen=True):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """Job of one arm."""
+    """Output of one of the three jobs."""
 
     figures: _Figures
     reports: list[_Report]
@@ -103,7 +103,7 @@ class MpiClock(Program[MpiClockParameters]):
         return _RANK_BYTES * parameters.processes
 
     def check(self) -> list[Finding]:
-        """Findings about an MPI and our program for it."""
+        """Findings on whether there is an MPI, and our program built for it."""
         return check_mpi(PROGRAM, (_NATIVE,))
 
     def command(self, parameters: MpiClockParameters) -> Command:
@@ -124,7 +124,7 @@ class MpiClock(Program[MpiClockParameters]):
         return Command(Path("/bin/sh"), ("-ec", "\n".join(lines)))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """Figures of the jobs; `duration_s` is MPI_Init with our library."""
+        """Figures of the jobs; `duration_s` is the time of MPI_Init with our library."""
         jobs = {arm: _read_job(arm, text) for arm, text in _by_arm(stdout).items()}
         if set(jobs) != set(ARMS):
             raise ProgramError(f"of the jobs {', '.join(ARMS)} only {', '.join(jobs)} ended")
@@ -152,7 +152,7 @@ def _samples(jobs: Mapping[str, _Job]) -> list[Sample]:
 
 
 def _series(jobs: Mapping[str, _Job]) -> list[Series]:
-    """One line for each job, along the number of processes."""
+    """One series for each figure and job, over the number of processes."""
 
     def along(metric: str, unit: str, arm: str, value: float) -> Series:
         processes = float(len(jobs[arm].figures.offsets_s))
@@ -179,7 +179,7 @@ def _added_s(job: _Job) -> float:
 
 
 def _out_of_order(job: _Job) -> float:
-    """Share of messages, of both kinds, with a stamp outside the interval in which it was taken."""
+    """Share of messages with a time stamp outside the interval in which it was taken."""
     messages = sum(order.messages for order in job.figures.orders)
     return sum(order.violations for order in job.figures.orders) / messages
 

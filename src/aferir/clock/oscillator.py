@@ -26,7 +26,7 @@ class Oscillators(msgspec.Struct, frozen=True, kw_only=True):
     """A population of oscillators; measured ones differ by 5 to 10 ppm and wander by 0.1 ppm."""
 
     rate_spread: float = 10e-6
-    """Half-width of the rates, which are uniform around the reference's."""
+    """Largest difference of a rate from the reference's; rates are uniform up to it."""
     wander: float = 0.1e-6
     """Largest deviation of the rate from its nominal value."""
     process: Process = "random-walk"
@@ -54,8 +54,8 @@ def wander(
 ) -> Iterator[Array]:
     """Wander at the beginning and after each step, each of shape (nodes,).
 
-    The rate is linear between two values: the phase gained in a step is the mean of its two ends
-    times its length.
+    Between two values the rate is linear: the phase gained in a step is the mean of the rates at
+    its ends times its length.
     """
     walks = oscillators.process == "random-walk"
     return (_random_walk if walks else _flicker)(rng, oscillators, nodes, steps_s)

@@ -221,7 +221,7 @@ class Clock(Program[ClockParameters]):
         return wrong or _out_of_step(parameters)
 
     def kinds_of(self, parameters: ClockParameters) -> tuple[EnvironmentKind, ...]:
-        """A guest alone where a core is taken off line: the host needs its own."""
+        """Only a guest if the study takes a core off line, as the host needs its cores."""
         return ("vm",) if parameters.movement == "plugged" else self.kinds
 
     def memory_bytes(self, parameters: ClockParameters) -> int:

@@ -41,7 +41,7 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Rate of global against local time in ppm; 0 while not distinguishable from 0."""
     rate_doubt_ppm: float
     half_width_ns: int
-    """Half-width in ns of the interval that contained the offset at the last exchange."""
+    """Largest error of the offset at the last exchange in ns: half the width of its interval."""
     min_rtt_ns: int
     spread_ns: float
     exchanges: int

@@ -60,7 +60,7 @@ class CoreOffset(msgspec.Struct, frozen=True):
     offset_ticks: int
     uncertainty_ticks: int
     applied: bool
-    """True if it exceeds its uncertainty and readings are corrected by it."""
+    """Whether readings are corrected by the offset, because it exceeds its uncertainty."""
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,10 +70,10 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """`tsc (rdtscp)`, `cntvct_el0`, or the fallback `clock_monotonic`."""
     frequency_hz: float
     uncertainty_ppb: float
-    """Half-width of the interval of the rate against CLOCK_MONOTONIC_RAW, in ppb."""
+    """Uncertainty of the rate against CLOCK_MONOTONIC_RAW, in ppb: half of its interval's width."""
     invariance: Invariance
-    """`trusted`: the kernel keeps time by it; `claimed`: only the processor claims it; `none`:
-    neither.
+    """Who guarantees that the counter's rate is constant. `trusted`: the kernel, which keeps time
+    by it; `claimed`: only the processor; `none`: neither.
     """
     cores: int
     cores_checked: int

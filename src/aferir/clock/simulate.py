@@ -53,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Clocks(msgspec.Struct, frozen=True):
-    """Errors of global time at a time of each node's own, and claimed bounds; (nodes + 1,)."""
+    """Errors and claimed bounds of global time, at a time `at_s` of each node; (nodes + 1,)."""
 
     at_s: Array
     error_s: Array
@@ -155,7 +155,7 @@ def _draw(
 
 
 def _with_reference(values: NDArray[np.float64]) -> Array:
-    """Values with that of node 0 prepended: the reference takes no time and has no error."""
+    """Prepend a 0 for node 0, the reference, which takes no time and has no error."""
     return np.concatenate([[0.0], values])
 
 
@@ -202,7 +202,7 @@ def _second_clocks(
     wanders: _Wanders,
     oscillators: Oscillators,
 ) -> _Clocks:
-    """Clocks after two exchanges: rates against the parent, to which its own rate is added.
+    """Clocks after two exchanges: the parent's rate is added to the rate measured against it.
 
     `times_s` are the times of the first exchange and of the end of the second.
     """

@@ -1,4 +1,4 @@
-"""Files that make bare instances a cluster, the same for all nodes; pure functions.
+"""Generates files that make bare instances nodes of one cluster; pure functions.
 
 They are in one folder that all nodes mount, so that a change reaches all of them at once. Sources:
 sshd_config(5), hosts(5), mpirun(1) of Open MPI 4.1 (host files, MCA parameters).
@@ -19,7 +19,8 @@ USER = "user"
 USER_ID = 1000
 HOME = f"/home/{USER}"
 PROGRAMS = PurePosixPath("/opt/aferir")
-"""Folder with the programs of experiments on all nodes, a link to one below /home."""
+"""Folder with the programs of experiments, the same on all nodes: a link to a folder below /home.
+"""
 READY = "run/aferir-ready"
 """File below a node's root that exists once the node is ready."""
 
@@ -71,8 +72,9 @@ UseDNS no
 MaxStartups 200
 KexAlgorithms curve25519-sha256
 """
-"""Settings of sshd(8). OpenSSH's default key exchange, safe from quantum computers, takes 2 s in an
-emulated guest, and this one 0.3 s; nobody can listen on a network within one host."""
+"""Settings of sshd(8). In an emulated guest, OpenSSH's default key exchange, safe from quantum
+computers, takes 2 s, and curve25519 0.3 s; nobody can listen on a network within one host.
+"""
 
 
 def hosts(description: Description) -> str:
@@ -91,7 +93,7 @@ def hostfile(description: Description) -> str:
 def mpi(cpus: int, host_cpus: int) -> str:
     """Parameters for Open MPI: TCP between nodes, over the cluster's own network only.
 
-    If the nodes of a host have more `cpus` together than it has, waiting ranks yield; otherwise no
+    If all nodes on a host have more `cpus` than the host, waiting ranks yield; otherwise no
     rank would make progress. A daemon that has not heard from a node for 11 s takes it for dead,
     and ends the job.
     """
@@ -120,7 +122,7 @@ def known_hosts(public_key: str) -> str:
 
 
 def user_command(command: Sequence[str], *, root: bool) -> list[str]:
-    """A command as it is run on a node: by the user in the shared home, or by root.
+    """Wrap a command that a node runs as the user, in the shared home, or as root.
 
     The command starts in the home folder, as `cd` without arguments goes there.
     """

@@ -33,7 +33,7 @@ class ContainerNodes:
         return container.Container().check()
 
     def announce(self, place: Place) -> journal.Entry:
-        """Write a journal entry that the cleaning of containers understands."""
+        """Write a journal entry by which `aferir clean` can remove the container."""
         details = {"containers": str(journal.state_folder() / "containers")}
         return journal.write(KIND, details, kept_by=place.folder / "cluster.json")
 
@@ -107,7 +107,7 @@ class ContainerNodes:
         return disks.from_folder(shop, root, target)
 
     def give_back(self, entry: journal.Entry) -> None:
-        """Remove the node, as cleaning does."""
+        """Remove the node, as `aferir clean` does."""
         container.give_back(entry)
 
 

@@ -17,7 +17,7 @@ Boot = Literal["diskless", "disk"]
 """Ways of booting workers: diskless ones hold all they write in RAM, and start afresh each time."""
 
 Interface = Literal["virtio", "e1000", "rtl8139"]
-"""Devices that the network interface of a guest can be."""
+"""Network devices that a guest can have."""
 
 FRONT = "front"
 MOST_NODES = 250
@@ -40,8 +40,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     placement: Placement = "spread"
     """Way of assigning the host's CPUs to nodes: see `placing`."""
     network_device: Interface | None = None
-    """Network device of guests, which then have the distribution's whole kernel, the one with all
-    drivers; None: virtio under the image's own kernel.
+    """Network device of guests. If one is chosen, guests boot the distribution's whole kernel, the
+    one with all drivers; None: virtio, and the image's own kernel.
     """
 
 
@@ -107,9 +107,9 @@ def check_pins(state: State, chosen: Mapping[str, tuple[int, ...]], host: Sequen
 
 
 def numbers_of(nodes: int, hosts: int, place: int) -> range:
-    """Numbers of the nodes on one of several hosts, `place` in their order from 0.
+    """Numbers of the nodes on one of several hosts; `place` counts the hosts from 0.
 
-    Each has equally many, and the first ones one more where they do not divide.
+    All hosts have equally many nodes, or the first ones one more than the others.
     """
     least, more = divmod(nodes, hosts)
     first = place * least + min(place, more)

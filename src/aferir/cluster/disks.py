@@ -28,7 +28,7 @@ _MAGIC = b"KDMV"
 
 
 def from_folder(shop: Workshop, folder: Path, target: Path) -> int:
-    """Create a disk with the contents of `folder`; returns its size for a guest in bytes."""
+    """Create a disk with the contents of `folder`; returns the size in bytes that a guest sees."""
     raw = shop.folder / f"{target.stem}.raw"
     used = sum(path.lstat().st_size for path in folder.rglob("*"))
     size = max(_SMALLEST, 2 * used)
@@ -51,7 +51,7 @@ def from_qcow2(shop: Workshop, disk: Path, target: Path) -> None:
 
 
 def capacity(shop: Workshop, image: Path) -> int:
-    """Size of a VMDK for a guest, in bytes."""
+    """Size of a VMDK in bytes, as a guest sees it."""
     done = _run(shop, ["qemu-img", "info", "-f", "vmdk", "--output=json", str(image)])
     return int(msgspec.json.decode(done)["virtual-size"])
 

@@ -33,7 +33,7 @@ def make(
 ) -> None:
     """Create everything that nodes share: the cluster's own keys, a home, the configuration.
 
-    `nodes` of them are on this host; None: all.
+    `nodes` is the number of nodes on this host; None: all.
     """
     config = folder / "config"
     config.mkdir()

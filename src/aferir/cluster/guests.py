@@ -74,7 +74,7 @@ class GuestNodes:
         return found
 
     def announce(self, place: Place) -> journal.Entry:
-        """Write a journal entry that the cleaning of guests understands."""
+        """Write a journal entry by which `aferir clean` can remove the guest."""
         details = {"vms": str(journal.state_folder() / "vms")}
         return journal.write(guest_spec.KIND, details, kept_by=place.folder / "cluster.json")
 
@@ -167,7 +167,7 @@ class GuestNodes:
         return disks.capacity(shop, target)
 
     def give_back(self, entry: journal.Entry) -> None:
-        """Remove the node, as cleaning does."""
+        """Remove the node, as `aferir clean` does."""
         vm.give_back(entry)
 
 
@@ -228,7 +228,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
 def _kernel(image: Path, folder: Path, hardware: Hardware) -> tuple[Path, Path]:
     """Kernel and initramfs of a node: the image's own, or the whole kernel with its drivers.
 
-    The initramfs of the latter is written to the node's folder. Errors: MissingError.
+    For the whole kernel, an initramfs is written to the node's folder. Errors: MissingError.
     """
     own = image / "initramfs.img"
     if not hardware.wants_whole_kernel():
@@ -240,7 +240,7 @@ def _kernel(image: Path, folder: Path, hardware: Hardware) -> tuple[Path, Path]:
 
 
 def _accelerator(folder: Path) -> command_line.Accelerator:
-    """Accelerator for this host; the probe's result is cached for the host's own image only."""
+    """Accelerator that works on this host; only a probe with the host's own image is cached."""
     known = userland.find(userland.host_recipe())
     if known is None:
         recipe = userland.host_recipe()

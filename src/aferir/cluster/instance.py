@@ -34,9 +34,11 @@ from aferir.model.plan import Cpus, EnvironmentKind, EnvironmentSpec, Tenants
 KIND = "cluster"
 _SHARED = PurePosixPath("/home")
 AUTHORIZED = PurePosixPath(configuration.FOLDER) / "authorized_keys"
-"""File on the nodes with the public keys of users; on several hosts `put` adds the others'."""
+"""File on the nodes with the users' public keys. For a cluster on several hosts, `put` replaces it
+by one with the keys of all hosts.
+"""
 KNOWN = PurePosixPath(configuration.FOLDER) / "known_hosts"
-"""File on the nodes with the public keys of nodes, written as `AUTHORIZED` is."""
+"""File on the nodes with the nodes' public keys, replaced in the same way as `AUTHORIZED`."""
 _RELEASE = "[a-z]{1,30}"
 
 
@@ -110,7 +112,7 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Check that keys are of this kind of nodes, and that each of several hosts has a node."""
+        """Report settings that this kind of nodes lacks, and hosts that would have no node."""
         if self.nodes < len(self.host.split(",")):
             said = "are fewer than its hosts, each of which has one"
             return (Wrong("nodes", said, "ask for more, or name fewer hosts"),)
@@ -214,7 +216,7 @@ class ClusterInstance:
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into a folder that all nodes share, or replace its keys."""
+        """Copy one host file into a folder that all nodes share, or replace a file of keys."""
         self._alive()
         if destination in (AUTHORIZED, KNOWN):
             config = self._place.folder / "config"
@@ -223,7 +225,7 @@ class ClusterInstance:
             rooted.put(self._place.folder / "home", source, _shared(destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file from such a folder to the host."""
+        """Copy one file from a folder that all nodes share to the host."""
         self._alive()
         rooted.get(self._place.folder / "home", _shared(source), destination)
 
@@ -244,7 +246,7 @@ class ClusterInstance:
         return time.perf_counter() - clock
 
     def _entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Commands that enter guests; {} for containers, which share the host's kernel."""
+        """Command lines that run `command` in each guest; {} for containers."""
         if not self._made.own_kernel:
             return {}
         return {node.name: self._made.enter(self._place, node, command, {}) for node in self._nodes}
@@ -279,7 +281,7 @@ def _entry(identity: str) -> journal.Entry:
 
 
 def _shared(path: PurePosixPath) -> PurePosixPath:
-    """Path of a node's file in the folder of homes. Errors: ProgramError if it is elsewhere."""
+    """Path of a node's file relative to the shared /home. Errors: ProgramError if not shared."""
     if path.parent == configuration.PROGRAMS:
         return PurePosixPath("/") / configuration.PROGRAMS.name / path.name
     if path.is_relative_to(_SHARED):

@@ -85,8 +85,8 @@ def create_from(
     `furnish` receives the cluster's new folder, in which it may create a home, and returns the
     folder of the userland. The nodes run on the CPUs `host`, by default on all of this process.
     Without `keep`, the cluster is not listed, and becomes an orphan if this process dies; its
-    creator must undo it. With `overlay` only the nodes of one host are created, which the network
-    joins to those of others.
+    creator must undo it. With `overlay`, only this host's nodes of a cluster on several hosts are
+    created, and their network is joined to the other hosts'.
     """
     hosts, at = (1, 0) if overlay is None else (len(overlay.hosts), overlay.place)
     numbers = numbers_of(description.nodes, hosts, at)
@@ -122,7 +122,8 @@ def create_from(
 def require(description: Description, *, built: bool = False) -> None:
     """Raise MissingError if this machine lacks something for such a cluster.
 
-    With `built`, a userland exists already. UsageError for a network device of nodes without one.
+    With `built`, a userland exists already, and the programs that build one are not required.
+    UsageError if a network device is wanted and such nodes have none.
     """
     if description.network_device is not None and not backend(description).own_kernel:
         raise UsageError(
@@ -190,7 +191,7 @@ def repair(name: str) -> tuple[State, tuple[str, ...]]:
 
 
 def _reconnected(before: State) -> State:
-    """The cluster with a new network, to which no node is connected yet."""
+    """Give the cluster a new network, to which no node is connected yet; returns the new state."""
     _give_back([before.network])
     wires = journal.write(namespace.KIND, {}, kept_by=storing.state_file(before.description.name))
     network.make(wires)
@@ -263,7 +264,7 @@ def is_alive(made: Nodes, node: Node) -> bool:
 
 
 def place_of(state: State) -> Place:
-    """Place of its nodes. Errors: UsageError if the network is gone."""
+    """Resources for a cluster's nodes. Errors: UsageError if the network is gone."""
     wires = journal.read(state.network)
     if wires is None:
         name = state.description.name
@@ -279,7 +280,7 @@ def place_of(state: State) -> Place:
 def _placed(
     description: Description, host: Sequence[int] = (), nodes: int | None = None
 ) -> list[tuple[int, ...]]:
-    """CPUs of each node, or of that many of them."""
+    """CPUs of the host for each node; `nodes`: how many are on this host, by default all."""
     known = processors.read(host or affinity.host_cpus())
     count = description.nodes if nodes is None else nodes
     return placing.place(description.placement, count, description.cpus, known)

@@ -1,4 +1,4 @@
-"""Sends the package of a cluster to another host, whose aferir makes the cluster of it."""
+"""Moves a cluster: sends its package to another host, whose aferir creates the cluster from it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from aferir.linux import process
 
 _LAST_LINES = 50
 _ENDING_S = 3.0
-"""Time in s in which the shell may end, and its last words are read."""
+"""Time in s within which the shell must end, and its last output be read."""
 _REMEDY = "the cluster goes on here; put right what it says, and move it again"
 
 
 class Destination:
-    """A shell on another host, for one package. Ends with the context."""
+    """A shell on another host that receives one package; it ends with the context."""
 
     def __init__(self, host: str, shell: Sequence[str]) -> None:
-        """Start the shell that the command `shell` connects to. Errors: MissingError."""
+        """Start `shell`, a command that opens a shell on the host. Errors: MissingError."""
         self._host = host
         self._token = secrets.token_hex(8)
         self._said: list[str] = []
@@ -39,7 +39,7 @@ class Destination:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the connection; a file that came only in part is removed there."""
+        """End the connection; the other host removes a file that it received only in part."""
         assert self._child.stdin is not None
         with contextlib.suppress(OSError):
             self._child.stdin.close()  # at which the shell ends by itself
@@ -54,7 +54,7 @@ class Destination:
     def check(self) -> None:
         """Raise MissingError unless the host answers and has an aferir of its own.
 
-        One that is brought along would not do: it watches the cluster when we are gone.
+        A temporary copy would not do, as aferir watches the cluster after this command has ended.
         """
         self._tell(f"command -v aferir >/dev/null; echo {self._token} $?")
         answer = self._answer()
@@ -70,7 +70,7 @@ class Destination:
             )
 
     def load(self, package: Path) -> None:
-        """Copy the package and make the cluster there. Errors: ProgramError; nothing is left."""
+        """Copy the package and create the cluster there. Errors: ProgramError; nothing is left."""
         size = package.stat().st_size
         # The shell has read its line before it gets the bytes, of which it would read some itself.
         self._tell(
@@ -98,7 +98,7 @@ class Destination:
             self._child.stdin.flush()
 
     def _answer(self) -> str | None:
-        """The exit code after our token; None where the host has ended. Other output is skipped."""
+        """Exit code from the next line with our token; None if the shell ends before that."""
         assert self._child.stdout is not None
         for line in self._child.stdout:
             token, _, code = line.strip().partition(" ")
@@ -114,7 +114,7 @@ class Destination:
         )
 
     def _last(self) -> str:
-        """The last two lines that the host said: an error of aferir, and its remedy."""
+        """Last two lines of the host's error output: the message of its aferir, and the remedy."""
         return "; ".join([line.strip() for line in self._said if line.strip()][-2:])
 
     def _hear(self) -> None:

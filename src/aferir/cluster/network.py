@@ -54,7 +54,7 @@ def exists(entry: journal.Entry | None) -> bool:
 
 
 def join(entry: journal.Entry, node: Node, process_id: int, mtu: int) -> None:
-    """Connect a container, by its first process, to the bridge; `mtu` is of its packets in bytes.
+    """Connect a container, given its first process, to the bridge; `mtu` is in bytes.
 
     The interface is removed together with the container's namespace.
     """

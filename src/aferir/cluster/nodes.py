@@ -84,7 +84,7 @@ def keeps_disk(description: Description, node: Node) -> bool:
 
 
 def make_folders(place: Place, node: Node, folder: Path) -> Path:
-    """Create `folder` for the node's files, and the folder that it writes to; returns that."""
+    """Create the node's `folder`, and the folder that it writes to; returns the second."""
     umask.everybody_reads()
     folder.mkdir(parents=True)
     folder.chmod(0o700)
@@ -103,7 +103,7 @@ def disk_folder(place: Place, node: Node, folder: Path) -> Path:
 
 
 def image_of(place: Place, node: Node) -> Path:
-    """Userland of a node: in a loaded cluster, a node whose disk was saved has its own."""
+    """Folder of a node's userland: its own if its disk was saved and loaded, else the cluster's."""
     own = place.image / node.name
     return own if own.is_dir() else place.image
 

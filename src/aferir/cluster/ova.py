@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^/\x00-\x1f]{1,100}")
 
 
 def pack(target: Path, name: str, package: Package, files: Sequence[Path]) -> None:
-    """Write an OVA of those files, under their names on the disk."""
+    """Write an OVA of the package's descriptor and these files, each under its own name."""
     descriptor = ovf.write(package).encode()
     lines = [f"SHA256({name}.ovf)= {hashlib.sha256(descriptor).hexdigest()}"]
     lines += [f"SHA256({path.name})= {_digest(path, 'sha256')}" for path in files]
@@ -94,7 +94,7 @@ def check_manifest(content: bytes, digests: Mapping[str, Mapping[str, str]], nam
 
 
 def parse_manifest(content: bytes) -> dict[str, tuple[str, str]]:
-    """File name to digest algorithm and digest. Errors: UsageError if it cannot be parsed."""
+    """Digest algorithm and digest by file name. Errors: UsageError if a line cannot be parsed."""
     found: dict[str, tuple[str, str]] = {}
     for line in content.decode("utf-8", "replace").splitlines():
         if not line.strip():
@@ -113,7 +113,7 @@ def parse_manifest(content: bytes) -> dict[str, tuple[str, str]]:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, dict[str, str]]:
-    """File name to digests, in the order of the archive."""
+    """Extract all files; returns their digests by name, in the order of the archive."""
     digests: dict[str, dict[str, str]] = {}
     for member in tar:
         name = member.name.removeprefix("./")

@@ -39,7 +39,9 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     is_compressed: bool = False
     """Whether the file is compressed by gzip."""
     chunk_bytes: int = 0
-    """Bytes of each piece, `HREF.000000000` and so on; 0: one file (DSP0243, 7.1)."""
+    """Size in bytes of the pieces `HREF.000000000` and so on into which the file is split; 0: one
+    file (DSP0243, 7.1).
+    """
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +75,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def properties(description: Description) -> dict[str, str]:
-    """A cluster's description as names and texts, without what is not set."""
+    """Convert a cluster's description to names and texts; settings without a value are left out."""
     found: dict[str, object] = msgspec.to_builtins(description)
     return {key: str(value).lower() for key, value in found.items() if value is not None}
 

@@ -49,7 +49,8 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
 def move(name: str, send: Callable[[Path], None], progress: Progress = silent) -> None:
     """Pass a package of the cluster to `send`, and remove the cluster here once that returns.
 
-    It stands still meanwhile, and goes on if `send` raises. Errors: those of `save` and `send`.
+    The cluster is paused meanwhile, and continues if `send` raises. Errors: those of `save` and
+    `send`.
     """
     _require()
     with storing.locked(name) as state:
@@ -229,7 +230,7 @@ def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Descript
 
 
 def _images(shop: Workshop, package: ovf.Package) -> dict[str, Path]:
-    """Files of the disks, by disk ID. Errors: UsageError if that of a node is missing."""
+    """Image files by disk ID. Errors: UsageError if the disk of a node is missing."""
     hrefs = {file.id: file.href for file in package.files}
     images = {disk.id: shop.folder / hrefs[disk.file] for disk in package.disks}
     for system in package.systems:

@@ -16,10 +16,10 @@ _COPIED = 1 << 20
 
 
 def names(file: File, present: Collection[str]) -> list[str]:
-    """Names of a file's pieces in their order; of a file in one piece, its own.
+    """Names of a file's pieces in their order; its own name if it is not split.
 
-    Pieces are numbered by nine digits from 0 on; their total size tells whether the last ones are
-    missing. Errors: UsageError if the first one is.
+    Pieces have numbers of nine digits from 0 on. If the last ones are missing, the total size
+    is too small. Errors: UsageError if the first one is missing.
     """
     if not file.chunk_bytes:
         found = [file.href] if file.href in present else []
@@ -35,9 +35,9 @@ def names(file: File, present: Collection[str]) -> list[str]:
 
 
 def join(file: File, folder: Path) -> None:
-    """Replace a file's pieces by the whole file, decompressed, under its own name.
+    """Join a file's pieces, which are removed, and decompress it; it has its own name then.
 
-    Errors: UsageError if it is no gzip; OSError.
+    Errors: UsageError if it is compressed but no gzip; OSError.
     """
     whole = folder / file.href
     if file.chunk_bytes:
@@ -52,7 +52,7 @@ def join(file: File, folder: Path) -> None:
 
 
 def _decompress(path: Path) -> None:
-    """Replace a file by what its gzip holds."""
+    """Replace a gzip file by its decompressed contents."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as target:
         try:
             with gzip.open(path) as source:

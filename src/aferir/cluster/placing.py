@@ -87,7 +87,7 @@ def _spread(nodes: int, cpus: int, host: Sequence[Processor]) -> list[Cpus]:
 def _least_loaded(
     group: Sequence[Processor], cpus: int, load: Mapping[int, int], host: Sequence[Processor]
 ) -> list[Processor]:
-    """Pick CPUs one after another; each counts as load of its core for the next."""
+    """Pick the least loaded CPUs one by one; each pick adds load to its core for the next."""
     own = dict(load)
     picked: list[Processor] = []
     for _ in range(cpus):

@@ -1,4 +1,4 @@
-"""Finds the root file system of a disk by partition types, LVM, and its contents."""
+"""Finds the root file system of a disk, by partition types, LVM metadata and typical files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from aferir.linux import process, undo
 from aferir.machine import packages
 
 _TRIES = ("ro", "rw", "ro,noload", "ro,norecovery,nouuid")
-"""Mount options to try: a file system that was not unmounted is repaired by its journal, which
-writes to the copy."""
+"""Mount options to try in order: if a file system was not unmounted, mounting it repairs it from
+its journal, which writes to the copy.
+"""
 _SUBVOLUMES = (".", "@", "root", "@root", "@rootfs", "rootfs", "@/.snapshots/1/snapshot")
 _COPY_BYTES = 1 << 20
 _KINDS = {
@@ -42,7 +43,7 @@ class _Place(msgspec.Struct, frozen=True):
 def copy_root(shop: Workshop, raw: Path, target: Path, name: str) -> None:
     """Copy a disk's root, or its only file system, into the new folder `target`.
 
-    Errors: UsageError with the reason, if there is none.
+    Errors: UsageError with the reason, if the disk has neither.
     """
     whys: list[str] = []
     mounted = shop.folder / f"{raw.stem}.mounted"
@@ -98,7 +99,7 @@ def _places(shop: Workshop, raw: Path, whys: list[str]) -> Iterator[_Place]:
 
 
 def _volumes(shop: Workshop, raw: Path, piece: Partition, whys: list[str]) -> Iterator[_Place]:
-    """Each volume as a temporary sparse file in the workshop."""
+    """Copy each LVM volume to a temporary sparse file in the workshop."""
     with raw.open("rb") as stream:
         try:
             found = lvm.volumes(stream, piece.start)

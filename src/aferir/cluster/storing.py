@@ -33,7 +33,7 @@ def folder(name: str) -> Path:
 
 
 def state_file(name: str) -> Path:
-    """State file of a cluster; its journal entries are kept as long as it exists."""
+    """State file of a cluster, whose journal entries are kept as long as this file exists."""
     return folder(name) / "cluster.json"
 
 

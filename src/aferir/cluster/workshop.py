@@ -15,7 +15,7 @@ KIND = "workshop"
 
 
 class Workshop(msgspec.Struct, frozen=True):
-    """The folder, and the mark of child processes that work in it."""
+    """The folder, and the mark by which child processes that work in it are found."""
 
     folder: Path
     mark: str

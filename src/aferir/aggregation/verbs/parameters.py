@@ -1,4 +1,4 @@
-"""Parameters of a test network for verbs, besides those of experiments."""
+"""Parameters of the verbs that use a test network, in addition to those of experiments."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def print_line(document: dict[str, object]) -> None:
 def print_serving(
     options: argparse.Namespace, address: str, info: ServerInfo, about: dict[str, object]
 ) -> None:
-    """Print where a server serves; in JSON with further data."""
+    """Print a server's address and port; as JSON, with its statistics and `about`."""
     if options.json:
         begun = {"event": "serving", "address": address, "timeline": info.timeline}
         print_line({**begun, **about, **server_document(info)})
@@ -121,7 +121,7 @@ def server_words(info: ServerInfo) -> str:
 
 @contextmanager
 def endings_held() -> Iterator[None]:
-    """Block SIGINT and SIGTERM for `turns`; threads started within inherit the mask."""
+    """Block SIGINT and SIGTERM, which `turns` awaits; threads started within inherit the mask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
         yield
@@ -130,6 +130,6 @@ def endings_held() -> Iterator[None]:
 
 
 def turns(interval_s: float) -> Iterator[None]:
-    """Yield at that interval until SIGINT or SIGTERM arrives, which is consumed."""
+    """Yield every `interval_s` seconds until SIGINT or SIGTERM arrives; the signal is consumed."""
     while signal.sigtimedwait(_ENDINGS, interval_s) is None:
         yield
