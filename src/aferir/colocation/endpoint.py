@@ -63,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: the guard has no terminal."""
 
     def _found(self) -> tuple[HTTPStatus, bytes]:
-        """Status and body. Only this machine's names are answered (DNS rebinding)."""
+        """Return status and body; requests by names of other hosts are refused (DNS rebinding)."""
         port = self.server.server_address[1]
         if self.headers.get("Host", "") not in {f"{ADDRESS}:{port}", f"localhost:{port}"}:
             return HTTPStatus.MISDIRECTED_REQUEST, b"This is not the host of that name.\n"

@@ -27,8 +27,8 @@ from aferir.colocation.settings import Schedule
 from aferir.linux import scheduling
 
 _LIKE_NOTHING_NS = 1_100_000_000
-"""Period in nanoseconds with which the shortest runtime is less than 1/2^20 of a CPU, which the
-kernel's account rounds to 0 (to_ratio, kernel/sched/core.c)."""
+"""Period in nanoseconds of the smallest reservation: with the shortest runtime it is less than
+1/2^20 of a CPU, which the kernel's account rounds to 0 (to_ratio, kernel/sched/core.c)."""
 _NOTHING = Attributes(
     policy=DEADLINE,
     flags=RESET_ON_FORK,
@@ -52,8 +52,9 @@ def put(tid: int, wanted: Attributes) -> float:
 
     Linux 6.18 mishandles threads that leave the class (switched_from_dl, kernel/sched/deadline.c):
 
-    - A thread that has slept beyond its 0-lag time keeps its bandwidth reserved for ever. Its
-      reservation is therefore first shrunk to almost nothing.
+    - A thread that has slept beyond its 0-lag time (when its reserved share has made up for the CPU
+      time that it used) keeps its bandwidth reserved for ever. Its reservation is therefore first
+      shrunk to almost nothing.
     - A thread that is shrunk while runnable gets its next runtime at the shrunk rate, with a
       deadline seconds ahead, or hours if it owes runtime. A runnable thread therefore leaves
       directly, and its bandwidth is released at its 0-lag time. If a thread wakes meanwhile, this
@@ -73,8 +74,8 @@ def put(tid: int, wanted: Attributes) -> float:
 def away_s(left: Schedule) -> float:
     """Seconds for which a thread must stay without a reservation after leaving this one.
 
-    That is one period until the kernel would replenish its runtime, and the time to work off what
-    it overran until a tick; both are doubled, and limited to 0.5 to 10 s.
+    They cover one period, until the kernel would replenish its runtime, and the time to work off an
+    overrun of up to two ticks. Both are doubled, and the sum is limited to 0.5 to 10 s.
     """
     owed_s = 2 / _LEAST_TICKS_PER_S
     needed_s = 2 * left.period_s * (1 + owed_s / max(left.runtime_s, LEAST_RUNTIME_NS / 1e9))
@@ -114,8 +115,9 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
     """Leave SCHED_DEADLINE through an almost empty reservation, as quickly as possible.
 
     Returns the same as `put`. If the thread has woken meanwhile, it may owe runtime at the rate of
-    the small reservation and would not run under a reservation for hours. It then takes its own
-    reservation again and leaves directly; its deadline may still be that of the small one.
+    the small reservation, and would then not run under a later reservation for hours. It therefore
+    takes its own reservation again and leaves directly; its deadline may still be that of the small
+    one.
     """
     shrunk, after = as_given(_NOTHING), as_given(wanted)
     turns = _turns(tid)

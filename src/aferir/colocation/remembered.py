@@ -25,7 +25,7 @@ _ROUNDS = 5
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """State before a run: its threads, settings that new ones may inherit, the batch's group."""
+    """State before a run: changed threads, settings others may inherit, the batch's group."""
 
     id: str
     """ID of the journal entry."""

@@ -88,7 +88,7 @@ def sentence(status: Status, now_s: float) -> str:
 
 
 def _level(one: ServiceState, *, named: bool) -> str:
-    """Describe in words a service's quantile beside its bound, `named` if it is one of some."""
+    """Describe in words a service's quantile beside its bound; `named`: with the service's name."""
     level = f"p{100 * one.sla.quantile:g}" + (f" of {one.name}" if named else "")
     if one.latency is None:
         return f"{level} is unknown"

@@ -40,7 +40,7 @@ def name_of(group: str) -> str:
 
 
 def slice_of(root: Path, parent: Path) -> str:
-    """Slice whose group `parent` is, in the hierarchy at `root`; "" if it is not a slice's."""
+    """Name of the slice with the group `parent`, in the hierarchy at `root`; "" if none has it."""
     if parent == root:
         return _ROOT_SLICE
     return parent.name if parent.name.endswith(".slice") else ""
@@ -83,7 +83,8 @@ def start(group: str, root: Path, parent: Path) -> Scope:
 def forget(group: str) -> None:
     """Make systemd stop a scope whose control group has been removed; failures are ignored.
 
-    systemd notices a scope's end by the group's last process, unless the group is removed first.
+    systemd takes a scope for ended when the last process leaves its group. It does not notice that
+    if the group is removed before.
     """
     with contextlib.suppress(AferirError):
         command = ["systemctl", "stop", "--no-block", name_of(group)]

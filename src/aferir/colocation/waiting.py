@@ -21,7 +21,8 @@ from aferir.colocation.usage import parse_pressure
 from aferir.linux.cgroup import Layout
 
 _EVERY_S = 0.45
-"""Interval in seconds: that of the other counters that take a file each (`usage.Watch`)."""
+"""Interval in seconds between two samples, the same as for threads and pressure in
+`usage.Watch`."""
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +79,7 @@ def count(time_s: float, service: Path | None, batch: dict[str, Path]) -> Counte
 
 
 def between(before: Counted, after: Counted) -> Used:
-    """Shares of the time and rates between two moments."""
+    """Shares of time that the service waited, and rates of disk use, between two moments."""
     seconds = after.time_s - before.time_s
     if seconds <= 0:
         return Used()

@@ -49,7 +49,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Processors:
-    """The machine in operation; its user advances it from `next_event` to `next_event`."""
+    """State of the simulated machine; its user advances it from one `next_event` to the next."""
 
     def __init__(self, machine: Machine, tasks: Iterable[Task]) -> None:
         self.machine = machine
@@ -182,7 +182,7 @@ class Processors:
             self._refill_s = self.now_s + self.machine.quota_period_s
 
     def _place(self, task: Task) -> None:
-        """Let a thread join the fair class with zero lag."""
+        """Let a thread join the fair class with zero lag: it is owed no CPU time and owes none."""
         task.vruntime = self._virtual
         self._give_slice(task)
 
@@ -275,13 +275,13 @@ class Processors:
         return 1 if running.idle else 2
 
     def _speed(self) -> float:
-        """Relative speed of all threads but the batch's."""
+        """Speed at which all threads but the batch's work: 1, or less because of `interference`."""
         others = max(self.machine.cpus - 1, 1)
         batch = sum(1 for task in self._running if task is not None and task.owner == "batch")
         return 1.0 / (1.0 + self.machine.interference * min(batch / others, 1.0))
 
     def _drain(self, task: Task) -> float:
-        """Rate at which a budget is used: GRUB as in the kernel documentation, over all CPUs."""
+        """CPU seconds that a budget loses per second: 1, or as GRUB computes it over all CPUs."""
         if not task.schedule.reclaim:
             return 1.0
         cpus = self.machine.cpus

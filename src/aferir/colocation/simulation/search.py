@@ -31,11 +31,13 @@ SEARCHED = (
     "hold_s",
     "headroom",
 )
-"""Parameters with the largest effects in the model, in which other processes are not served."""
+"""Parameters searched by default: those with the largest effects in the model, which leaves out how
+other processes are served."""
 _WIDE = 10.0
-"""Ratio of a range's ends above which the range is searched logarithmically."""
+"""A range is searched logarithmically if its upper bound is more than this multiple of its lower
+one."""
 _KEPT = 4
-"""Divisor of the number of candidates after each round: the best quarter goes on."""
+"""Each round keeps one candidate in this many: the best quarter."""
 _SEEDS = 2
 """Seeds per candidate in the first round; the number doubles in each later one."""
 _FRESH_SEEDS = 8
@@ -43,7 +45,7 @@ _FRESH_SEEDS = 8
 _LEVEL = 0.05
 _LEAST_SHARE = 1e-6
 _STEEP = 3.0
-"""Ratio of the loads of a step's two halves."""
+"""Higher load divided by the lower one, in the scenarios with a step."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -122,7 +124,7 @@ def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
 
 
 def rounds(count: int) -> Iterator[tuple[int, int]]:
-    """Candidates and seeds of each round, for this number of candidates at first."""
+    """Number of candidates and of seeds in each round, if the first has `count` candidates."""
     seeds = _SEEDS
     while count > 1:
         yield count, seeds
@@ -155,7 +157,7 @@ def carried_out(one: Trial) -> Result:
 def _best(
     left: Sequence[Parameters], named: Sequence[Scenario], seeds: Sequence[int], run: Run
 ) -> list[Parameters]:
-    """The best of the candidates, one of `_KEPT`, by service levels met, then by batch work.
+    """Keep one in `_KEPT` candidates: by service levels met, and if equal by batch work.
 
     All candidates get the same requests.
     """

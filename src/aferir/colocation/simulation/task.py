@@ -75,7 +75,7 @@ class Task:
         return self.need_s > 0 and not self.stopped and self.released_s <= now_s
 
     def wake(self, now_s: float, need_s: float) -> None:
-        """Begin work of that CPU time; the reservation is renewed if its rest is invalid.
+        """Begin work of `need_s` CPU seconds; renews the reservation if its budget is void.
 
         By the rule of the CBS (Abeni and Buttazzo 1998), the rest of the budget may be used until
         the old deadline only if that does not exceed the reserved share.

@@ -27,7 +27,7 @@ from aferir.colocation.simulation.task import Task
 
 _SLOT_S = 0.1
 _SLOTS = 50
-"""Slots that a window reaches back at most, if the latest ones hold too few latencies."""
+"""Most slots that a window takes in, if the latest ones hold too few latencies."""
 _PROBE_S = 0.1
 _PROBE_NEED_S = 0.0005
 _BATCH_NUMBERS = 10_000

@@ -32,7 +32,8 @@ class Batch(msgspec.Struct, frozen=True):
     program: str
     threads: int
     command: str = ""
-    """Shell command of one piece of work, instead of the program's; empty: the program's."""
+    """Shell command of one piece of work, in place of the program's own; empty: the program's
+    own."""
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ TIMES = Times(warm_up_s=1.0, measured_s=3.0)
 """Durations of each trial: above its capacity a service's queue grows without limit, and violates
 the bound within seconds."""
 _FIRST = 40.0
-"""Lowest rate in requests per second: 80 in two seconds are the fewest with which a 95th percentile
-has an interval."""
+"""Lowest rate in requests per second: in two seconds it gives 80 requests, just enough for an
+interval of a 95th percentile."""
 _AGAIN = 3
 """Repetitions of the lowest rate, so that a single stall of the machine does not end the search."""
 _STEP = 1.6
@@ -27,17 +27,16 @@ _MOST = 20_000.0
 _MOST_CPUS = 0.1
 """Share of the machine's CPUs above which the load generator itself disturbs the service."""
 _CLOSE, _TRIES = 0.05, 6
-"""Relative change of the rate below which its CPU use counts as reached, and most trials of it."""
+"""The search for a rate ends if the next one would differ by less than this part, or after so many
+trials."""
 Tell = Callable[[str], None]
 
 
 def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -> float:
     """Highest rate in requests per second that meets the SLA, within 10 %.
 
-    `times`: durations of each trial. The search ends below if the load generator would need too
-    much CPU time.
-
-    Errors: ProgramError if even the lowest rate violates the service level.
+    `times`: durations of each trial. The search ends at a lower rate if the load generator would
+    need too much CPU time. Errors: ProgramError if even the lowest rate violates the service level.
     """
     most_cpus = math.inf if users().host else _MOST_CPUS * (os.cpu_count() or 1)
 
@@ -76,7 +75,7 @@ def _service_s(service: Running) -> float:
 
 
 def settle(used: Callable[[float], float], target: float) -> float:
-    """Rate that uses `target` CPUs, within 5 % or after six trials; `used`: CPUs of a rate.
+    """Rate that uses `target` CPUs, within 5 % or after six trials; `used`: measures a rate's CPUs.
 
     CPU use is nearly proportional to the rate, so each trial scales the one before. Errors:
     ProgramError if nothing is used, or no more at a higher rate although it is not enough.
@@ -102,7 +101,7 @@ def settle(used: Callable[[float], float], target: float) -> float:
 
 
 def meets(load: Load, sla: Sla, most_cpus: float) -> bool:
-    """Whether all requests were answered in time, by a load generator with at most these CPUs."""
+    """Whether the SLA was met, with 1 % failures and `most_cpus` of the load generator at most."""
     found = load.latencies().quantile(sla.quantile)
     in_time = found is not None and found.high_s <= sla.bound_s
     return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= most_cpus
@@ -111,7 +110,8 @@ def meets(load: Load, sla: Sla, most_cpus: float) -> bool:
 def search(stands: Callable[[float], bool]) -> float:
     """Increase the rate by factors of 1.6 until it is too high, then bisect.
 
-    Errors: ProgramError if the lowest rate is too high.
+    `stands`: whether the service meets its SLA at a rate. Errors: ProgramError if the lowest rate
+    is too high.
     """
     if not any(stands(_FIRST) for _ in range(1 + _AGAIN)):
         raise ProgramError(

@@ -1,7 +1,7 @@
-"""Latencies as Faban reports them: the mean, the extremes, and the 90th and 99th percentiles.
+"""Reports latencies as Faban does: the mean, the extremes, and the 90th and 99th percentiles.
 
-Oliveira 2022 drove its service with Faban (4.4): so many users, of whom each asks again when it has
-its answer, and figures of the time between ramp-up and ramp-down.
+Oliveira 2022 drove its service with Faban (4.4): each of a fixed number of users sends its next
+request when the last one is answered. Only the time between ramp-up and ramp-down counts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _PERCENTILES = (90, 99)
 
 
 def as_faban(latencies: Mapping[str, Sequence[float]], measured_s: float) -> tuple[Series, ...]:
-    """One series along the policies for each figure, and the requests per second of each.
+    """Return each of Faban's figures, and the requests per second, as a series over the policies.
 
-    `latencies`: those of each policy in seconds, of requests within `measured_s`; a policy without
-    any has no place in the series.
+    `latencies`: those of the requests within `measured_s`, in seconds, by policy. A policy without
+    any is left out.
     """
     ordered = {name: sorted(values) for name, values in latencies.items() if values}
     if not ordered:
@@ -47,5 +47,5 @@ def as_faban(latencies: Mapping[str, Sequence[float]], measured_s: float) -> tup
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float:
-    """Smallest of the ordered values that at least this share of them does not exceed."""
+    """Smallest of the ordered values such that at least `share` of all of them are not above it."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

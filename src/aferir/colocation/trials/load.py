@@ -1,4 +1,4 @@
-"""The load of a service: a generator of an open or a closed loop, on this host or on another one.
+"""Sends a service its load, in an open or a closed loop, from this host or from another one.
 
 On another host it is started by the program that `model.variables.ENTER` names. There it disturbs
 neither service nor batch work (Oliveira 2022 drives both from a third machine).
@@ -27,10 +27,10 @@ from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 
 _PATIENCE_S = 5.0
 _FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
-"""Attributes of the load generator. It represents users elsewhere, and so must send when a request
-is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent reservation.
-Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was throttled,
-and a reservation as large as it needs would be taken from the services
+"""Scheduling attributes of the load generator. It represents users elsewhere, and so must send when
+a request is due. SCHED_FIFO would let it wait behind reservations, so it has a reservation with the
+shortest period. That is a tenth of a CPU; beyond it, the generator may use bandwidth that nobody
+has reserved, as otherwise it was throttled. A larger reservation would be taken from the services
 (docs/decisions/users-who-are-not-throttled.md)."""
 _WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
 """Delays a command until a line is written to it, so that it gets its reservation before a policy
@@ -51,11 +51,11 @@ class Crowd(msgspec.Struct, frozen=True):
 
     users: int
     think_s: float = 0.0
-    """Mean time in seconds, exponential."""
+    """Mean time to think in seconds; the times are exponentially distributed."""
 
 
 Rate = float | str | Crowd
-"""Requests per second, steps `S:N,...` as for `request-clients --rate`, or users in their place."""
+"""A load: requests per second, steps `S:N,...` as for `request-clients --rate`, or users."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Users(msgspec.Struct, frozen=True):
-    """Place that requests come from."""
+    """Place from which requests are sent."""
 
     host: str = ""
     """Name of another host; empty: this one."""
@@ -107,7 +107,7 @@ class Users(msgspec.Struct, frozen=True):
 
 
 def users() -> Users:
-    """Place that requests come from: the second host if the environment has several, else this.
+    """Return the second host if the environment has several, else this one.
 
     Errors: MissingError if the first host has no address that others reach.
     """
@@ -226,7 +226,7 @@ def _options(rate: Rate, times: Times, seed: int) -> list[str]:
 
 
 def _loop(rate: Rate) -> tuple[str, ...]:
-    """Options of a closed loop, or of an open one."""
+    """Options of `request-clients` for this load, which is a closed or an open loop."""
     if isinstance(rate, Crowd):
         return ("--users", str(rate.users), "--think", f"{rate.think_s:g}")
     return ("--rate", str(rate))

@@ -95,7 +95,7 @@ def running(
 
 
 def _write_pages(folder: Path) -> None:
-    """Write pages of real text, as far as this machine has it."""
+    """Write pages of real text, or of repeated characters if this machine has no text."""
     folder.mkdir()
     text = b""
     for path in sorted(path for root in _TEXTS for path in root.rglob("*") if path.is_file()):

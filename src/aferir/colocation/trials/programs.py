@@ -1,4 +1,4 @@
-"""Batch programs as short pieces of work, each of which is counted when it is completed.
+"""Runs batch programs as short pieces of work, each of which is counted when it is completed.
 
 A piece takes some hundredths of a second of CPU time, so that the throughput of a few seconds is
 known to a few per cent.

@@ -1,4 +1,4 @@
-"""Elasticsearch and OpenSearch as processes on the loopback interface, and requests to them."""
+"""Starts Elasticsearch or OpenSearch on the loopback interface, and sends requests to it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GONE = re.compile(r"ConcMarkSweep|CMS|PrintGC|PrintTenuring|GCLog|Xlog|Xms|Xmx|
 """JVM options of the shipped files that current Java versions reject, or that are set here."""
 _HEAP = "1g"
 _TRACELESS = "-XX:-UsePerfData"
-"""With performance data enabled, a JVM leaves a folder in /tmp, wherever its other files are."""
+"""JVM option without which a JVM leaves a folder of performance data in /tmp."""
 
 
 class Engine(msgspec.Struct, frozen=True):
@@ -41,8 +41,8 @@ class Engine(msgspec.Struct, frozen=True):
     prefix: str
     """Prefix of the environment variables that it reads."""
     documents: str
-    """Path for bulk requests to the index `texts`; document types were removed in Elasticsearch
-    7."""
+    """Path for bulk requests to the index `texts`. Elasticsearch 7 removed document types, which
+    are a part of it before."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(

@@ -35,7 +35,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_user() -> tuple[str, ...]:
-    """Prefix for a command that root runs as `USER`, and that ends with its parent all the same.
+    """Prefix for a command that root runs as `USER`, and that still ends with its parent.
 
     Changing the user would otherwise clear the parent-death signal (prctl(2), PR_SET_PDEATHSIG).
     """

@@ -34,9 +34,10 @@ BATCH_ALONE = "batch alone"
 arms."""
 _ON_LOOPBACK = ("elasticsearch", "opensearch")
 LoadOf = Literal["rate", "cpus"]
-"""What a load is a share of: the highest rate that meets the SLA alone, or the machine's CPUs."""
+"""Quantity of which a load is a share: the highest rate at which the service alone meets its SLA,
+or the CPU time of all CPUs."""
 _RATES = {"rate": "highest_requests_per_s", "cpus": "all_cpus_requests_per_s"}
-"""Name of the figure for the rate at a load of 1."""
+"""Name of the figure that reports the rate at a load of 1."""
 TEXT_BYTES = 64 * 2**20
 """Bytes of text that the search engines index."""
 
@@ -57,7 +58,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = 0.0
     """Rate in requests per second at a load of 1; 0: it is searched for first."""
     users: int = 0
-    """Users of a closed loop at a load of 1; 0: an open loop."""
+    """Number of users of a closed loop at a load of 1; 0: an open loop."""
     think_s: float = 0.0
     """Mean time in seconds that a user thinks before it asks again."""
     seed: int = 1
@@ -81,7 +82,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return self.times.warm_up_s + self.times.measured_s / 2
 
     def asked(self, whole: float) -> Rate:
-        """Load as requests per second, its steps, or users; `whole`: those at a load of 1."""
+        """Return the load as a rate, steps, or users; `whole`: rate or users at a load of 1."""
         if self.users:
             return Crowd(max(1, round(self.load * whole)), self.think_s)
         if not self.step_to:
@@ -198,7 +199,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
 
 
 def _whole_load(cell: Cell, tried: Tried) -> Sample:
-    """The load of 1."""
+    """Figure that reports the rate, or the number of users, at a load of 1."""
     if cell.users:
         return Sample("users", tried.rate, "1")
     return Sample(_RATES[cell.load_of], tried.rate, "1/s")
@@ -247,7 +248,7 @@ def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
 
 
 def _as_faban(tried: Tried, cell: Cell) -> Iterator[Series]:
-    """What Faban reports of each arm, without the percentile of the SLA, which is there already."""
+    """Faban's figures for each arm, but not the SLA's percentile, which is reported already."""
     answers = {arm.policy: [one.latency_s for one in arm.load.asked] for arm in tried.arms}
     for series in as_faban(answers, cell.times.measured_s):
         if series.metric != evaluation.latency_metric(cell.sla):
