@@ -27,7 +27,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
     """Advice that removes the feature: a sentence without its full stop."""
     gives_up: str
-    """What is lost without the feature, as a phrase that follows the words "this gives up"."""
+    """Loss without the feature, as a phrase that follows the words "this gives up"."""
 
 
 CPUS = Feature(

@@ -55,8 +55,8 @@ def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> Enviro
 class Tenants:
     """Tenants that appear as one instance.
 
-    Accounts of control groups are those of the first tenant; processes, and processors of guests,
-    are those of all.
+    Its control groups are the first tenant's; its processes, and processors of guests, are those of
+    all tenants.
     """
 
     def __init__(

@@ -5,8 +5,9 @@
     partition 2     EFI system partition: GRUB for UEFI (EFI/BOOT/BOOTX64.EFI), kernel, initramfs
     partition 3     root, ext4, found by its label
 
-Both loaders have the same configuration inside and read the same two files. Everything is made in
-files, without mounts, loop devices and root: `grub-install` wants a device.
+Both loaders contain the same configuration and read the same kernel and initramfs. Everything is
+made in files, without mounts, loop devices or root, so `grub-install`, which takes a device, is not
+used.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid > /dev/console 2>&1 
 GUEST_INIT = f"""{_AGENT}while :; do sleep 2147483647 & wait; done
 """
 MORTAL_INIT = f"""{_AGENT}{_UNTIL_AGENT_ENDS}"""
-"""First program of a guest that ends with its agent, whoever killed that."""
+"""First program of a guest that powers off once its agent has ended, for whatever reason."""
 
 CONTAINER_MARK = "run/aferir-booted"
 """File below the container's root that its first program creates as its first act."""
@@ -136,7 +136,7 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
 
 
 def with_disk(archive: bytes, name: str) -> bytes:
-    """Return the archive for a guest in whose kernel the disk has that name.
+    """Return the archive for a guest whose kernel calls the disk `name`.
 
     A later member of the same name replaces an earlier one (buffer-format.rst).
     """
@@ -145,10 +145,10 @@ def with_disk(archive: bytes, name: str) -> bytes:
 
 
 def with_mortal_init(archive: bytes) -> bytes:
-    """Return the archive for a guest that ends with its agent, from an image's own archive.
+    """Return an image's archive, changed so that the guest powers off once its agent has ended.
 
-    The first program that images have themselves does not end: a host waits for an answer that an
-    agent killed by the guest's programs never sends.
+    With the archive's own first program, the guest would go on after its programs have killed the
+    agent, and the host would wait for an answer forever.
     """
     start = member(archive, "init").replace(_SWITCH.encode(), _SWITCH_MORTAL.encode())
     files = [File("init", 0o755, start), File("guest", 0o755, MORTAL_INIT.encode())]

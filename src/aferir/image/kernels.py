@@ -2,7 +2,7 @@
 
 The image's kernel is the one for clouds, which is small and supports paravirtual hardware. The full
 one is downloaded at first use and stored in <cache>/kernels/<package>-<hash>/ with the drivers that
-guests may need, which the hash is of.
+guests may need; the hash is that of their names.
 """
 
 from __future__ import annotations

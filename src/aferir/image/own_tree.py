@@ -16,7 +16,7 @@ from aferir.linux import journal, process, undo
 
 _COPY_LIMIT_S = 300.0
 _NOT_OURS = (": Permission denied", ": Operation not permitted")
-"""Ends of what cp says of files that an ordinary user may not read or make."""
+"""Endings of cp's messages about files that an ordinary user may not read or make."""
 
 
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
@@ -49,7 +49,7 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
 
 
 def _copy(tree: Path, to: Path) -> None:
-    """Copy all that we may read: passwords and devices are left out, which no program needs."""
+    """Copy all files that we may read or make; no program needs the others (passwords, devices)."""
     line = ["cp", "-a", "--no-preserve=ownership", str(tree), str(to)]
     done = process.run(line, timeout_s=_COPY_LIMIT_S, check=False, environment={"LC_ALL": "C"})
     wrong = [said for said in done.stderr.splitlines() if not said.endswith(_NOT_OURS)]

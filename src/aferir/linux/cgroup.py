@@ -22,7 +22,7 @@ from aferir.linux.wait import MONOTONIC, Clock, after, until_it_works
 
 _SLICE_US = 5_000
 """Slice of a quota in us that the kernel assigns at a time (Documentation/scheduler/sched-bwc.rst).
-With a quota below it, 1.8 of 2 ms, a program was slowed by 45 % instead of 11 %.
+With a quota below one slice (1.8 ms in each 2 ms) a program was slowed by 45 % instead of 11 %.
 """
 _PERIOD_US = (10_000, 1_000_000)
 """Shortest and longest period of the CPU quota in us. With the kernel's default of 100 ms, a
@@ -39,7 +39,7 @@ _LIVELY = (
     ("cpu.shares", "262144"),
     ("cpu.weight", "10000"),
 )
-"""Files of both versions with the values that let members of a group die."""
+"""Files of both versions, with values to write so that killed members of a group can exit."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ def layout() -> Layout:
 
 
 def bandwidth_us(cpus: float) -> tuple[int, int]:
-    """Quota and period in us: the shortest period in which the quota is a whole slice.
+    """Quota and period in us, with the shortest period for which the quota is a whole slice.
 
     The kernel refuses quotas below 1 ms, which a period of at most 1 s reaches at 0.001 CPUs.
     """

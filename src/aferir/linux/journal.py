@@ -110,7 +110,7 @@ def amend(entry: Entry, more: dict[str, str]) -> Entry:
 
 
 def family(state: Path) -> str:
-    """Common prefix of all IDs in that state folder, which names of created objects begin with."""
+    """Common prefix of all IDs in that state folder; names of created objects begin with it."""
     return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]
 
 

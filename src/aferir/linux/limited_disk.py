@@ -28,7 +28,7 @@ _WAIT_S = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Most that a device reads, and writes, in a second, and its seeks; 0: no limit."""
+    """Limits for reads, and the same for writes, in a second, and the time of seeks; 0: none."""
 
     bytes_per_s: int = 0
     operations_per_s: int = 0
@@ -122,7 +122,7 @@ def make(size_bytes: int, limits: Limits = NO_LIMITS) -> tuple[Entry, Path]:
 
 
 def _attach(entry: Entry, seek_s: float) -> Path:
-    """Attach the entry's file, which may seek, to a new loop device."""
+    """Attach the entry's file, served with seeks if they take time, to a new loop device."""
     file = file_of(entry)
     backing = seeking_disk.serve(entry, file, seek_s) if seek_s else file
     command = ["losetup", "--find", "--show", "--direct-io=on", str(backing)]
@@ -138,7 +138,7 @@ def mount(entry: Entry, device: Path) -> Path:
 
 
 def limit(root: Path, device: Path, limits: Limits) -> None:
-    """Limit reads, and writes, of the device by a group of version 1."""
+    """Limit reads of the device, and likewise writes, by a group of version 1."""
     number = device.stat().st_rdev
     for direction in _DIRECTIONS:
         for what, most in (("bps", limits.bytes_per_s), ("iops", limits.operations_per_s)):
@@ -147,7 +147,7 @@ def limit(root: Path, device: Path, limits: Limits) -> None:
 
 
 def limit_unified(group: Path, device: Path, limits: Limits) -> None:
-    """Limit reads, and writes, of the device by a group of version 2."""
+    """Limit reads of the device, and likewise writes, by a group of version 2."""
     number = device.stat().st_rdev
     rate, operations = limits.bytes_per_s or "max", limits.operations_per_s or "max"
     rule = f"{os.major(number)}:{os.minor(number)} rbps={rate} wbps={rate}"

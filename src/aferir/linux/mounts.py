@@ -1,4 +1,4 @@
-"""Mounts by mount(2), in a twentieth of the time of mount(8)."""
+"""Mounts file systems by mount(2), in a twentieth of the time that mount(8) takes."""
 
 from __future__ import annotations
 

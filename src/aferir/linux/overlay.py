@@ -43,7 +43,7 @@ def join(overlay: Overlay, process_id: int) -> None:
 
 
 def for_guest(overlay: Overlay) -> Entry:
-    """Make a namespace with an interface whose frames are a guest's; `namespace` removes it.
+    """Make a namespace with an interface for a guest's frames; `namespace.give_back` removes it.
 
     Errors: MissingError with the kernel's reason; nothing is left then.
     """
@@ -127,7 +127,7 @@ def _as_sent(wire: socket.socket) -> None:
 
 
 def _made(overlay: Overlay, target: str, path: Path) -> tuple[str, ...]:
-    """Make the interface in the namespace `target`; returns the command that enters `path`."""
+    """Make the interface in `target`; returns a prefix of commands that run in that namespace."""
     enter = ("nsenter", f"--net={path}")
     # With the device that leads there, frames are as long as it carries in one packet.
     device = _device_to(overlay.peers[0])

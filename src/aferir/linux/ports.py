@@ -1,4 +1,4 @@
-"""Ports that are chosen before the server that is to listen on them starts."""
+"""Reserves TCP ports for servers that have not started yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reserved() -> Iterator[int]:
-    """A free TCP port of all IPv4 addresses, which nobody is given by chance while the block lasts.
+    """A TCP port, free on all IPv4 addresses, that no program is given by chance within the block.
 
     A socket of ours is bound to it, so the kernel never chooses it for another program. A server
     that sets SO_REUSEADDR, as servers do, may listen on it all the same, since ours has that option

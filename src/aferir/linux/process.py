@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 OWNER_VARIABLE = "AFERIR_OWNER"
 ALONE = ("unshare", "--fork", "--pid", "--kill-child")
-"""Prefix of a command, as root: all its descendants are killed with it, however we end, except one
-that changes its own credentials (prctl(2), PR_SET_PDEATHSIG).
+"""Prefix of a command run as root: all its descendants are killed with it, however we end. Only one
+that changes its own credentials is not (prctl(2), PR_SET_PDEATHSIG).
 """
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _REST_S = 0.2
-"""Time limit in s for the end of the output of a killed child, which is in its pipes by then: those
-who still hold the pipes are not waited for.
+"""Time limit in s for reading the last output of a killed child, which is in the pipes by then.
+Other processes that still hold the pipes open are not waited for.
 """
 _LINE = 200
 """Longest line in characters of a program's output in an error."""
@@ -45,7 +45,7 @@ _LOOK_S, _LOOK_SHARE = 0.5, 0.02
 """Polling period of a child: the larger of this time in s and this share of its time limit."""
 _LONGEST_STOP_S = 24 * 3600.0
 _RULE = re.compile(r"-{70,}")
-"""Separator of Open MPI's messages."""
+"""Line of dashes that begins and ends each message of Open MPI."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
 """Prefix of lines by Open MPI and its libevent, which may outlive the pipes of a rank."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -191,9 +191,9 @@ def start(
     It runs on `cpus` only and is a member of the control groups `cgroups` (folders) from before its
     first instruction, so that none of its children escapes their limits. `controls` are options of
     prctl(2) with their values; if the kernel refuses one the child exits with 126. `handles` are
-    file descriptors that it inherits under the same numbers. It is killed when the *thread* that
-    called this ends (prctl(2), PR_SET_PDEATHSIG), unless `survives_us` is set: call it from the
-    main thread.
+    file descriptors that it inherits under the same numbers. Unless `survives_us` is set, the child
+    is killed when the *thread* that called this function ends (prctl(2), PR_SET_PDEATHSIG), so call
+    it from the main thread.
     """
     variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
     try:
@@ -333,7 +333,7 @@ def _work_for(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have this process killed when the thread of its `parent` that started it ends."""
+    """Have the kernel kill this process when the thread that started it, in `parent`, ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the request took effect
         os._exit(127)

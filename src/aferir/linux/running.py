@@ -21,7 +21,7 @@ TICK_S = 1.0
 _GAP_S = 4 * TICK_S
 """Shortest gap in s between two readings that shows a stop of this process, not a busy machine."""
 _OWN_FAULT = (signal.SIGTTIN, signal.SIGTTOU)
-"""Signals that stop a program which uses a terminal in the background: it would wait forever."""
+"""Signals that stop a program for using a terminal in the background: that time does count."""
 _STOPPED = "T"
 
 
@@ -36,7 +36,10 @@ class Running:
         self._stopped_s = 0.0
 
     def now_s(self) -> float:
-        """Read the clock, and count the time since the last reading."""
+        """Return the time in s in which we have run.
+
+        A gap above 4 s since the last call counts as 1 s.
+        """
         with self._lock:
             now_s = self._clock.now_s()
             passed_s, self._last_s = now_s - self._last_s, now_s
@@ -52,7 +55,7 @@ class Running:
             self._clock.sleep(min(TICK_S, left_s))
 
     def stopped_s(self) -> float:
-        """Time in s so far that did not count."""
+        """Time in s that did not count since the creation, because we were stopped."""
         self.now_s()
         return self._stopped_s
 

@@ -1,8 +1,8 @@
-"""A file that takes as long as a rotating disk if a request is not behind the one before.
+"""A file as slow as a rotating disk if a request does not begin where the last one ended.
 
-nbdkit serves the file with one head (`seeking_plugin`), and nbdfuse, which is of libnbd, shows what
-it serves as a file again, for a loop device. FUSE keeps no page cache of it (direct I/O). So
-neither a module of the kernel nor a device mapper is needed, which many kernels lack.
+nbdkit serves the file, with the plugin `seeking_plugin` that waits for seeks, and nbdfuse (part of
+libnbd) shows the served disk as a file again, for a loop device. FUSE keeps no page cache of it
+(direct I/O). No kernel module and no device mapper is needed, which many kernels lack.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def serve(entry: Entry, file: Path, seek_s: float) -> Path:
 
 
 def hurry(file: Path) -> None:
-    """End all seeks, for what is written back when nobody measures any more."""
+    """End all seeks, so that data is written back at full speed after the measurement."""
     if _folder(file).exists():
         _over(file).touch()
 
@@ -86,7 +86,7 @@ def _folder(file: Path) -> Path:
 
 
 def _mount(file: Path) -> Path:
-    """Where nbdfuse mounts; in a folder of ours, as a mount whose server is dead is no folder."""
+    """Mount point of nbdfuse; once its server has died, only the folder above can be inspected."""
     return _folder(file) / "mount"
 
 

@@ -1,9 +1,9 @@
-"""Plugin of nbdkit: a file as a disk with one head, which seeks if a request is elsewhere.
+"""Plugin of nbdkit: a file as a disk that waits for a seek unless a request follows the last one.
 
 nbdkit runs this file in a Python of its own (nbdkit-python-plugin(3)), so it imports nothing of
 aferir. Without a `thread_model`, nbdkit hands such a plugin one request at a time, so seeks follow
-one another. The environment names the file and the seconds of a seek, and a second file that ends
-all seeks once it is there: what nobody measures any more is written back at full speed.
+one another. Environment variables name the file, the seconds of a seek, and a second file that ends
+all seeks once it exists: after a measurement, data is written back at full speed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE, SEEK, OVER = "AFERIR_DISK_FILE", "AFERIR_DISK_SEEK_S", "AFERIR_DISK_OVER"
 
 
 class Disk:
-    """An open file, and where its head is."""
+    """An open file, and the position of the disk's head in it."""
 
     def __init__(self, path: str, seek_s: float, over: str) -> None:
         self.descriptor = os.open(path, os.O_RDWR)
@@ -26,7 +26,7 @@ class Disk:
         self._head = 0
 
     def reach(self, offset: int, length: int) -> float:
-        """Leave the head behind the request; returns the seconds that it seeks before."""
+        """Move the head to the end of the request; returns the seconds of the seek before it."""
         there = offset == self._head
         self._head = offset + length
         # No Path, which each request would have to make.
@@ -56,5 +56,5 @@ def pwrite(disk: Disk, buffer: bytes, offset: int, _flags: int) -> None:
 
 
 def flush(disk: Disk, _flags: int) -> None:
-    """Write to the host's disk what its page cache has."""
+    """Write what the host's page cache has of the file to the host's disk."""
     os.fdatasync(disk.descriptor)

@@ -1,4 +1,4 @@
-"""Commands that reach another machine, of which ssh(1) must neither ask for anything nor hang."""
+"""Commands that reach another machine, with options so that ssh(1) neither prompts nor hangs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ UNKNOWN_KEYS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev
 
 
 def is_ssh(command: Sequence[str]) -> bool:
-    """True if the command is ssh, which passes its last words to a shell."""
+    """True if the command is ssh, which passes its remaining arguments to a shell."""
     return bool(command) and command[0].rpartition("/")[2] == "ssh"
 
 
 def unattended(command: Sequence[str]) -> list[str]:
-    """The command; ssh fails instead of prompting or of waiting for a host that is gone."""
+    """The command; if it is ssh, it fails instead of prompting or waiting for a lost host."""
     if not is_ssh(command):
         return list(command)
     first, *rest = command

@@ -41,7 +41,7 @@ def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
 def remove_tree(folder: Path) -> None:
     """Unmount everything below `folder` and remove it, if it exists.
 
-    Errors: OSError before anything is removed, if something stays mounted: it may be the host's
+    Errors: OSError, before anything is removed, if something stays mounted, as it may be the host's
     own /dev.
     """
     if folder.is_symlink() or not folder.exists():
@@ -59,9 +59,9 @@ def remove_tree(folder: Path) -> None:
 
 
 def _open_folders(folder: Path) -> None:
-    """Let an ordinary user, whose folders these are, remove what is in them.
+    """Let an ordinary user, who owns these folders, remove what is in them.
 
-    Those of an image may be read-only, and that of an overlay's work has no rights at all.
+    Folders of an image may be read-only, and an overlay's work folder has no permissions at all.
     """
     with contextlib.suppress(OSError):
         folder.chmod(stat.S_IRWXU)
@@ -93,8 +93,8 @@ def kill(
 ) -> int:
     """Kill every process that `proven` accepts by arguments and environment; returns their number.
 
-    Only processes that we may inspect count, and never this one. Errors: OSError if one survives
-    the first kill by `wait_s`.
+    Only processes that we may inspect count, and never this one. Errors: OSError if one still runs
+    `wait_s` seconds after the first kill.
     """
     return _kill(lambda: processes(proven), wait_s, clock)
 
@@ -146,7 +146,7 @@ def marked(mark: str) -> list[int]:
     """Every process but this one with the mark of that journal entry in its environment.
 
     It is called after each repetition of a program, so it parses nothing: a scan of 256 processes
-    takes 3.5 ms of CPU time, where that of `processes` takes 10.
+    takes 3.5 ms of CPU time; with `processes` it takes 10 ms.
     """
     line = os.fsencode(f"{MARK}={mark}")
     own = os.getpid()
@@ -158,7 +158,7 @@ def _processes() -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
-    """Variables of a process, NAME=VALUE; none where we may not inspect it, or it has ended."""
+    """Variables of a process, NAME=VALUE; none if we may not inspect it, or it has ended."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123 - faster
             return file.read().split(b"\0")

@@ -138,8 +138,8 @@ def host_limits() -> HostLimits:
 def software(*, installed: bool = True) -> Software:
     """Software of this process.
 
-    Without `installed` it is an agent, which has its libraries and modules in a folder of its own:
-    packages that the host has installed are not asked for, nor is any source tree.
+    Without `installed` the process is an agent, which brought its libraries and modules in a folder
+    of its own: neither packages that the host has installed nor source trees are looked up.
     """
     return Software(
         aferir=aferir.__version__,

@@ -16,7 +16,7 @@ import msgspec
 _USUAL = (("cpu.shares", 1024), ("cpu.weight", 100))
 """Default weights of a group, in version 1 and 2."""
 _LARGEST = 2**60
-"""Smallest memory limit in bytes that means none: version 1 writes its largest counter."""
+"""Memory limits of so many bytes or more mean none: version 1 shows its largest counter."""
 
 Read = Callable[[Path], str]
 """Reads the text of a file; empty if there is none."""

@@ -82,10 +82,7 @@ def key_values(text: str) -> dict[str, str]:
 
 
 def chosen(text: str) -> str:
-    """Selected word, e.g.
-
-    `madvise` of `always [madvise] never`; the text itself if there is none.
-    """
+    """Word in brackets: `madvise` of `always [madvise] never`; the text itself if there is none."""
     found = re.search(r"\[([^]]*)\]", text)
     return found[1] if found else text.strip()
 

@@ -1,4 +1,4 @@
-"""Classifies why a cell has no figures: memory or disk exhausted, killed, or the program itself."""
+"""Tells why a cell has no figures: memory or disk exhausted, killed, or the program's own fault."""
 
 from __future__ import annotations
 

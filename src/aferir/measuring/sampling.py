@@ -72,7 +72,7 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
 def summarise(
     looks: Sequence[Look], cpus: Sequence[int], period_s: float
 ) -> tuple[tuple[Sample, ...], tuple[Series, ...]]:
-    """Series of load over time, and the fairness among members and the balance among cores.
+    """Mean load, balance among cores and fairness among members, and series of load over time.
 
     A last interval shorter than half a period is merged with the one before: the kernel's ticks of
     10 ms are too coarse for it.
@@ -112,7 +112,7 @@ def _members(accounting: Accounting) -> dict[str, Accounting]:
 
 
 def _used(accounting: Accounting) -> Used | None:
-    """CPU time that it used; for a tenant that is a cluster, the sum over its nodes."""
+    """CPU time that an instance or tenant has used; for a cluster, the sum over its nodes."""
     if accounting.members and not (accounting.cgroups or accounting.processes):
         return load.together([_used(own) for own in accounting.members.values()])
     return load.used(read_host(load.MEMBER, accounting))

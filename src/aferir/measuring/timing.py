@@ -1,4 +1,4 @@
-"""Times of the values that a program reports, from its start and its end."""
+"""Bounds the time at which a program's series began by the program's start and end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _RATES = 750e-6
 
 
 def placed(series: Series, done: Completed) -> Series:
-    """Series with the time of its beginning, of which a program says nothing.
+    """Series over time, with the time at which it began, which a program does not report.
 
-    Its beginning is not before the start of the program, and its last value not after the end: what
-    is left is the error. Unchanged if the beginning is known, and if the places are no
-    times, or longer ones than the program ran, as simulated times may be.
+    It began after the start of the program, and early enough for its last value to be before the
+    end: the middle of that interval is taken, its half is the error. The series is unchanged if its
+    beginning is known, if it is not over time, or if it is longer than the program ran, as
+    simulated times may be.
     """
     times = [place for place in series.at if not isinstance(place, str)]
     if series.along != TIME or series.began is not None or not times:

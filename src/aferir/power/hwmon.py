@@ -16,7 +16,7 @@ _MICRO = 1e-6
 
 
 class Hwmon:
-    """First power input of the chip of that name, or of the first that has one; in microwatts."""
+    """First power input of the chip of that name, or of the first chip that has one."""
 
     def __init__(self, chip: str = "", chips: Path = CHIPS) -> None:
         self._chip = chip

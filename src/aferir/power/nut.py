@@ -66,7 +66,7 @@ class Nut:
 
 
 def _period_s(variables: Mapping[str, str]) -> float:
-    """Seconds between updates of the power; between full ones some drivers ask for the status only.
+    """Seconds between updates of the power; some drivers ask for the status alone more often.
 
     Source: usbhid-ups(8), snmp-ups(8), nutdrv_qx(8), `pollfreq`.
     """

@@ -17,7 +17,7 @@ _POWERS |= {"tenths of watts": 0.1, "deciwatts": 0.1, "1/10 w": 0.1, "milliwatts
 
 
 def power(text: str) -> tuple[float, float]:
-    """The number as printed, and watts per its unit. Errors: ValueError that says what is wrong."""
+    """The number as printed, and its unit in watts. Errors: ValueError that says what is wrong."""
     inside = text.strip().strip('"')
     typed = _TYPED.match(inside)
     inside = inside[typed.end() :].strip().strip('"') if typed else inside

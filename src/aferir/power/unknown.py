@@ -14,8 +14,9 @@ _DRIVERS = (1, 1000, 1_000_000)
 def is_unknown(raw: float, *, least: int = 1) -> bool:
     """Whether a number from a device means "unknown".
 
-    `least`: smallest unit of the device's register, in units of `raw`. Values of 16-bit registers
-    are recognised in that unit and larger ones, values of wider registers in any unit.
+    `least`: smallest possible unit of the device's register, as a multiple of the unit of `raw`.
+    Values that mean "unknown" in a 16-bit register are recognised only in that unit or larger ones,
+    as in smaller ones they may be true; those of wider registers are recognised in any unit.
     """
     if not math.isfinite(raw):
         return True

@@ -22,11 +22,11 @@ _OVERLOAD = 1.5
 _MOST_LOAD = 200.0
 _VOLTS = (80.0, 500.0)
 _ROUNDING = 1.25
-"""Tolerance for figures of one device that are rounded separately and taken at different times."""
+"""Tolerance for figures of one device: rounded separately and taken at different times."""
 _LEAST_FACTOR = 0.15
 """Power factor below which watts and volt-amperes cannot belong together."""
 _OTHER_UNIT = 100
-"""Factor between a device's watts and its load from which its watts are of another unit: kW."""
+"""Ratio of the power that the load implies to the reported watts, above which these are kW."""
 _PHASES = ("L1", "L2", "L3")
 
 

@@ -101,9 +101,10 @@ def watch(
 ) -> list[Watched]:
     """Read all sources in turn, every `every_s`, for `seconds`.
 
-    `seen` is called for each reading, `each_look` before those of each look, with the time in
-    seconds since the start. Ends early after the round in which `over` returns true. A source that
-    fails is read again; its failures are counted like refused readings.
+    In each round every source is read once. `each_look` is called before a round, with the time in
+    seconds since the start; `seen` after each valid reading, with the source's name, that time and
+    the power. Ends early after the round in which `over` returns true. A source that fails is read
+    again in the next round; its failures are counted like refused readings.
     """
     described = {name: _describe(one) for name, one in sources.items()}
     befores: dict[str, Counter] = {}
@@ -160,7 +161,7 @@ def mean_of(watched: Watched) -> Mean | None:
 
 
 def _updates(watched: Watched) -> list[float]:
-    """Readings, or the mean of each update period if there are two of them or more in one.
+    """Readings, or the mean of each update period if a period has two readings or more.
 
     Readings of the same measurement are no more certain than one of them.
     """

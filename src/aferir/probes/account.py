@@ -1,4 +1,4 @@
-"""Output of `io-account` about a run: modes by sampling, a core's frequency, block requests."""
+"""Parses the output of `io-account`: CPU time by mode, core frequency and block requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cycles(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Number of requests, from the tracepoint block:block_rq_issue."""
+    """Numbers of requests to block devices, from the tracepoint block:block_rq_issue."""
 
     reads: int
     writes: int
@@ -66,7 +66,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     def cost_share(self) -> float:
         """Share of one core that the measurement itself used.
 
-        It includes the program's own CPU time, and the time that its samples took from others.
+        It is io-account's own CPU time, plus the time that its samples took from other programs.
         """
         looks = self.all.looks if self.all is not None else 0
         return (self.own_cpu_s + looks * self.look_cost_s) / self.duration_s

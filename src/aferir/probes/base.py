@@ -35,7 +35,7 @@ def risen(pairs: Iterable[tuple[int, int]]) -> float | None:
 
 
 class Probe(Protocol):
-    """A probe names the files that it needs; its arithmetic is separate from reading them."""
+    """Names files of counters, and computes samples from their contents before and after a run."""
 
     name: str
 

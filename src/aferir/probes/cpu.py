@@ -36,7 +36,7 @@ class CpuProbe:
     name = "cpu"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The kernel's tick counters, and those of a container's control group."""
+        """/proc/stat, and in a guest or container also the CPU counters of its control group."""
         return ("/proc/stat",) if side == "host" else ("/proc/stat", *_CGROUP)
 
     def samples(

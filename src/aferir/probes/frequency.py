@@ -14,7 +14,7 @@ from aferir.model.record import Sample, Side
 
 PROGRAM = "core-frequency"
 ARGUMENTS = ("--milliseconds", "10")
-"""Arguments for windows of tens of microseconds, of which some are undisturbed."""
+"""Arguments with which the program measures in windows so short that some are undisturbed."""
 
 
 _APART = 0.2

@@ -139,9 +139,9 @@ class IoProbe:
     name = "io"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The instance's accounts on the host; within a guest, those of the program.
+        """The instance's counters on the host; within a guest, the counters of the program.
 
-        A guest's account on the host is read together with that of the guest, over the same time.
+        For the side `instance` a guest's counters on the host are read too, over the same time.
         """
         if side == "instance":
             return (PARENT_IO, _STAT, _PROCESS, PROCESSORS)

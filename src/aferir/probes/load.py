@@ -18,13 +18,13 @@ from aferir.probes.cpu import STATES
 
 HOST = ("/proc/stat",)
 MEMBER = ("cgroup:cpuacct/cpuacct.usage_percpu", "cgroup:unified/cpu.stat", "process:stat")
-"""Accounts of one user of the cores, the most detailed first."""
+"""Files with the CPU time of one member, such as a tenant, the most detailed first."""
 _IDLE = (STATES.index("idle"), STATES.index("iowait"), STATES.index("steal"))
 _TICK_S = 0.01
 """Unit of /proc/PID/stat in seconds: USER_HZ is 100 on all Linux architectures except Alpha."""
 
 Ticks = dict[int, tuple[int, int]]
-"""CPU number to busy ticks and all ticks."""
+"""Busy ticks and all ticks of each CPU, by its number."""
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def core_ticks(text: str) -> Ticks:
 
 
 def used(files: Snapshot) -> Used | None:
-    """CPU time of a member, from any account of `MEMBER` that could be read."""
+    """CPU time of a member, from the first file of `MEMBER` that could be read."""
     by_core = files.get(MEMBER[0], "").split()
     if by_core and all(field.isdecimal() for field in by_core):
         seconds = tuple(int(field) / 1e9 for field in by_core)

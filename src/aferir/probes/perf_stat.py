@@ -137,13 +137,13 @@ def _is_event(text: str) -> bool:
 
 
 def _is_run_time(columns: Sequence[str]) -> bool:
-    """Whether the counter's run time follows the event, after its variance (-r) at most."""
+    """Whether the counter's run time follows the event, directly or after its variance (-r)."""
     after = columns[1:] if columns and columns[0].endswith("%") else columns
     return bool(after) and after[0].isdecimal()
 
 
 def _from_table(lines: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Events in the format for people; the total times at its end are no events."""
+    """Events in the format for people, without the total times at its end."""
     rows = [found for line in lines if (found := _ROW.match(line)) and found["event"] != "seconds"]
     if not rows:
         return

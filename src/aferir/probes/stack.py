@@ -13,7 +13,7 @@ from pathlib import Path
 
 NETWORK = "stack:network"
 BLOCKS = "stack:blocks"
-"""Names of the descriptions in a snapshot of the host."""
+"""Names in a snapshot of the descriptions of which devices are below others, of either kind."""
 
 Below = Mapping[str, tuple[str, ...]]
 """Devices directly below each device; PHYSICAL is below hardware devices."""
@@ -34,16 +34,16 @@ _ENDS = re.compile(
     r"(veth|tap|vnet|macvlan|macvtap|ipvlan|ipvl|ipvtap|lxc|vif|fwtap|nk|azv).*"
     r"|(eni|gke)[0-9a-f]{8,}"
 )
-"""Names of ends of a pair or a guest's link, which are leaves only if there is no physical
+"""Names of ends of a pair of interfaces or of a guest's link: leaves only if there is no physical
 device."""
 _PARTITIONED = re.compile(r"(.*?)(p?)(\d+)")
 _OVER_DISKS = re.compile(
     r"(loop|ram|zram|dm-|md|drbd|bcache|zd|vdo|device-mapper|flashcache|dattobd|snap)[-_]?[d]?\d+.*"
     r"|dm-.*|md_.*|emcpower[a-z]+\d*"
 )
-"""Names of devices on disks, files or memory."""
+"""Names of devices that store their data on other devices, in files or in memory."""
 _NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
-"""Path of an NVMe disk: kernels account for its requests there, and for the disk not or as well."""
+"""Path to an NVMe disk: kernels count requests of the disk here, or here and at the disk."""
 
 
 def network_leaves(names: Collection[str], told: str = "") -> set[str]:
@@ -137,4 +137,4 @@ def _disks_of(name: str) -> list[str]:
 
 
 DESCRIBED: Mapping[str, Callable[[], str]] = {NETWORK: describe_network, BLOCKS: describe_blocks}
-"""Functions that write each description."""
+"""Function that writes each description, by the description's name in a snapshot."""

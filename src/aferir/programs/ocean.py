@@ -205,7 +205,7 @@ def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> 
 
 
 def _ratio(arm: Arm, reference: Arm) -> float:
-    """Standard deviation of an arm's step times over the reference's; 1 if the latter's is 0."""
+    """Standard deviation of an arm's step times over the reference's; 1 if that is 0."""
     below = stdev(reference.steps_s)
     return stdev(arm.steps_s) / below if below > 0 else 1.0
 

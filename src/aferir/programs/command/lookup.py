@@ -57,7 +57,7 @@ def made_of(program: str) -> Made:
 def missing_packages(made: Made, base: Iterable[str], status: Path = STATUS) -> tuple[str, ...]:
     """Packages of a program that an image with the packages `base` lacks.
 
-    A program that belongs to no package needs those of its libraries.
+    A program that belongs to no package needs the packages of its libraries.
     """
     own = [made.owners[key] for key in ("", "#!") if key in made.owners]
     wanted = {_WHOLE.get(name, name) for name in own or made.owners.values()}

@@ -1,4 +1,4 @@
-"""What `program = "command"` takes. Lists may be written as text, quoted as for a shell."""
+"""Parameters of `program = "command"`. Lists may be written as text, quoted as for a shell."""
 
 from __future__ import annotations
 
