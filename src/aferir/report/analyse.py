@@ -61,9 +61,10 @@ def analyse(
     """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
 
     Ratios are paired by repetition: repetition k of every environment ran in round k, next to each
-    other if the order is interleaved, in randomised blocks if it is random. Holm's adjustment
-    is over all ratios of the run except those of emulated environments, about which nothing is
-    claimed. `specifications` are those of a stored run; by default they are those of the plan.
+    other if the order is interleaved, in randomised blocks if it is random. Holm's adjustment is
+    over all ratios of the run except those of emulated environments, about which nothing is
+    claimed. `specifications` are the plain values of a stored run's environments by name; by
+    default they are taken from the plan.
     """
     rule = rule or Rule()
     counted = [record for record in with_costs(plan, records) if not record.warmup]

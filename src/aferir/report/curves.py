@@ -77,7 +77,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """`threads=4, class=B`: levels of factors; the environment's ones only if `environment`."""
+    """`threads=4, class=B`: levels of factors; the environment's only if `environment` is true."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()

@@ -47,8 +47,7 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     states_s: dict[str, float]
     """Time of all cores in s, by state (`STATES`)."""
     layers: dict[str, float]
-    """Cycles of an operation by layer (`LAYERS`); they add up to `cpio`, all cycles per operation.
-    """
+    """Cycles of an operation by layer (`LAYERS`); their sum is `cpio`, all cycles per operation."""
     cpio: Uncertain
     system_cpio: float
     eio_j: tuple[Uncertain, ...]

@@ -242,13 +242,11 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     flops: float
     """Median of its repetitions, in floating-point operations/s."""
     intensity: float
-    """Operations/byte, as a model of the program says."""
+    """Operations/byte, computed from a model of the program."""
     roof_flops: float
     """Attainable operations/s."""
     limit: Limit
-    """Limit that sets the roof: memory, arithmetic, or caches, with which the roof is the peak
-    rate.
-    """
+    """Limit that sets the roof: memory or arithmetic; with `caches` the roof is the peak rate."""
     share: float
     """Measured over attainable operations/s."""
 

@@ -50,13 +50,13 @@ class Stalling(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     stalled: int
     of: int
-    """P value of the hypothesis that both stall equally often (Fisher), not yet adjusted; the claim
-    is by Bonferroni's adjustment.
-    """
+    """Number of repetitions in all compared groups."""
     baseline_stalled: int
     baseline_of: int
     p_value: float
-    """P value of equal shares (Fisher); claimed if significant after Bonferroni's adjustment."""
+    """P value of the hypothesis that both stall equally often (Fisher), before Bonferroni's
+    adjustment, after which it must be significant for a claim.
+    """
 
 
 class EnvironmentOverview(msgspec.Struct, frozen=True, kw_only=True):

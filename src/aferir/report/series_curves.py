@@ -72,7 +72,7 @@ def _title(cell: CellResult, along: str) -> str:
 
 
 def _families(key: _Key, arms: list[_Arm]) -> list[CurveFamily]:
-    """One picture; two, of the best and worst repetition, if repetitions have different places."""
+    """One picture, or two (best and worst repetition) if places differ and some are better."""
     if key[-1] != "curve":
         return [_scatter(key, arms)]
     if all(arm.pooled for arm in arms):

@@ -29,8 +29,8 @@ the interval is widened: 0.5 %, one-sided, since widening it without need costs 
 NORMAL_99 = 2.3263
 LARGEST = 0.98
 BEYOND_DOUBT = 0.03
-"""P value above which a warning is issued; it is computed for the upper confidence limit of the
-correlation.
+"""P value of a difference above which a warning is issued; it is computed for the upper confidence
+limit of the correlation.
 """
 CLIP = 3.0
 """Deviations beyond this many median absolute deviations are clipped, so that one spike does not

@@ -20,7 +20,7 @@ from aferir.statistics.tails import critical, two_sided
 def ratio_of_runs(
     values: Sequence[Values], baseline: Sequence[Values], *, level: float = 0.95
 ) -> Ratio:
-    """Ratio of two sides with several runs each; with one run each, that of their samples.
+    """Ratio of two sides with several runs each; with one run each, of their samples.
 
     Each run counts once, by its pseudo-median on logarithms (Hodges and Lehmann 1963), and the runs
     are compared by Welch's t. Where one side has a single run, the other side's variance is assumed

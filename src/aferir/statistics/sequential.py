@@ -68,7 +68,7 @@ def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
 
 
 class _Walk(msgspec.Struct, frozen=True):
-    """Density of the sum of increments after some tests, of those that crossed no bound."""
+    """Density of the sum of increments after some tests, if none of them crossed a bound."""
 
     edge: float
     """Bound of the last test."""

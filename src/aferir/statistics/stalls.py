@@ -20,7 +20,7 @@ from aferir.statistics.student import satterthwaite
 LEAST_FACTOR = 1.1
 """Repetitions less than 10 % slower than a typical one are noise, not stalls."""
 DEVIATIONS = 6.0
-"""A stall is also at least this many standard deviations of typical repetitions slower."""
+"""Number of standard deviations by which a stall must also exceed a typical repetition."""
 UPPERS = (0.9, 0.75)
 """Upper quantiles to compare; the first one that n repetitions can bound is used."""
 MINIMUM = 5

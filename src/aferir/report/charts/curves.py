@@ -30,7 +30,7 @@ MARKED = 40
 
 
 def curve_charts(evaluation: Evaluation) -> list[str]:
-    """One chart as SVG for each family."""
+    """Draw one chart as SVG for each family of curves."""
     return [
         _chart(family)(evaluation, family, f"curve-{place}")
         for place, family in enumerate(evaluation.curves)

@@ -48,7 +48,7 @@ class Condition(msgspec.Struct, frozen=True):
     name: str
     there: Parameter
     unset: Parameter | None = None
-    """Value of a run that does not set it: the default of the program."""
+    """Value that counts if the run does not set the condition: the program's default."""
 
     def here(self, ours: Ours) -> Parameter | None:
         """The run's value; None if it is not known."""

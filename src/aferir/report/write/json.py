@@ -24,8 +24,7 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of outcomes; None in files of earlier versions."""
     evaluation: Evaluation
     published: tuple[TableBeside, ...] = ()
-    """Published tables with at least one figure that the run measured, too; each row has a verdict.
-    """
+    """Published tables with a figure that the run measured, too; each row has a verdict."""
     provenance: Provenance | None = None
 
 

@@ -1,4 +1,4 @@
-"""Linux distributions of the guests: Mello 2010, Figure 3."""
+"""Effect of the guests' Linux distribution: Mello 2010, Figure 3."""
 
 from __future__ import annotations
 
