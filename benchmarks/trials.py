@@ -18,7 +18,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     part: str
     answer: str
-    """Verdict, or the cause that came first; empty: none."""
+    """Verdict of a gate, or the first cause of an explanation; empty: none."""
     duration_s: float
     load: float
     """Load of this machine over the minute before the trial began (getloadavg(3))."""
@@ -26,7 +26,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What a trial found out."""
+    """Answer of a trial, and further words about it."""
 
     answer: str
     said: str = ""

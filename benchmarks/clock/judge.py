@@ -27,14 +27,14 @@ _AGAINST = (
 
 
 class PeerErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """Offsets in nanoseconds that a peer reported on the same pair, where the true offset is 0."""
+    """Offsets in nanoseconds that a peer reported between two ends whose true offset is 0."""
 
     offsets_ns: tuple[float, ...]
     problem: str = ""
 
 
 def costs(runs: Sequence[Sequence[Line]]) -> list[Figure]:
-    """Compare the strict read with each rival: one ratio of best rounds for each run."""
+    """Compare the strict read's cost with each rival's: one ratio of best rounds for each run."""
     return [_cost(runs, clock, name, limit) for clock, name, limit in _AGAINST]
 
 
@@ -165,7 +165,7 @@ def no_sync(why: str) -> list[Figure]:
 
 
 def bound(found: Sequence[Bound], seconds: int) -> list[Figure]:
-    """Judge clocks of injected rates by their own bounds, and the rate estimated if none is."""
+    """Judge clocks with injected rates by their own bounds, and the rate found without one."""
     checks = sum(line.checks for line in found)
     outside = sum(line.outside for line in found)
     rates = sorted({line.injected_ppm for line in found})

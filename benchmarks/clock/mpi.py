@@ -1,4 +1,4 @@
-"""Measure MPI_Wtime as one time for all ranks, on one host and on hosts that are namespaces.
+"""Measure how well MPI_Wtime agrees among all ranks: on one host, and on hosts that are namespaces.
 
 These hosts share one clock, so every offset is an error. Our method and HCA3 (Hunold and
 Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018; offsets only, 20 exchanges

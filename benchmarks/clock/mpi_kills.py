@@ -1,9 +1,9 @@
-"""Kill MPI jobs at random moments and start them again at once, under one name, on two hosts.
+"""Kill MPI jobs on two hosts at random moments, and at once start others with the same name.
 
-The hosts are network namespaces that share CLOCK_MONOTONIC_RAW and the memory in which ranks of one
-host find one another, but for their host names. Each rank judges its time by that clock
-(native/tests/mpi/program.c). A job that was started again has to show the right time within what
-the library says that it may be wrong by, or to fail with a message.
+The hosts are network namespaces. They share CLOCK_MONOTONIC_RAW and the memory in which ranks of
+one host find one another, and differ in their host names. Each rank judges its time by that clock
+(native/tests/mpi/program.c). The job that is started must show the right time, within the error
+that the library states, or fail with a message.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from benchmarks.clock.mpi import REPORT, across, write_agent
 
 Victim = Literal["rank", "ranks", "launcher", "all"]
 Outcome = Literal["right", "error", "wrong", "hung", "launcher"]
-"""What came of a job: `hung` while ranks were left, `launcher` while none was."""
+"""Outcome of a job; if it does not end: `hung` if ranks are left, `launcher` if only its launcher
+is.
+"""
 
 _HOSTS = 2
 _KILLS, _QUICK_KILLS = 100, 8
@@ -62,11 +64,11 @@ class Job(msgspec.Struct, frozen=True):
     out: IO[str]
     err: IO[str]
     before: frozenset[int]
-    """Ranks that were there before it: those of a job that was killed."""
+    """Ranks that were running before this job: those of a killed job."""
 
 
 class Lab(msgspec.Struct, frozen=True):
-    """What jobs of one MPI are made from."""
+    """Program, folders and command from which jobs of one MPI are started."""
 
     mpi: Mpi
     hosts: Star
@@ -140,7 +142,7 @@ def _trials(lab: Lab, count: int, seed: int, note: Note) -> list[tuple[Victim, O
 
 
 def kill(victim: Victim, mark: str, draw: random.Random) -> None:
-    """Kill what is there now of the job whose processes have that mark, with SIGKILL."""
+    """Send SIGKILL to the chosen processes of the job that `mark` identifies."""
     ranks = _ranks(mark)
     launchers = undo.processes(lambda words, names: names.get(MARK) == mark and _launches(words))
     numbers = {
@@ -204,8 +206,9 @@ def _end(lab: Lab, job: Job) -> Outcome:
 def outcome(code: int, out: str, err: str) -> Outcome:
     """Judge a job that has ended by what its ranks and the library printed.
 
-    Right: every rank is content, and the hosts' times agree within twice the largest doubt, which
-    grows by that of the rates, and within what the comparison itself leaves open.
+    It is right if every rank accepts its time and the hosts' times agree: within twice the largest
+    error that the library states, which grows with that of the rates, and within the error of the
+    comparison itself.
     """
     if code != 0:
         return "error" if err.strip() else "wrong"
@@ -227,7 +230,7 @@ def outcome(code: int, out: str, err: str) -> Outcome:
 
 
 def judge(mpi: Mpi, trials: Sequence[tuple[Victim, Outcome]]) -> list[Figure]:
-    """Count jobs that were right or failed clearly; those whose launcher alone hung are apart."""
+    """Count jobs that were right or failed with a message, except those with a hung launcher."""
     counts = Counter(found for _, found in trials)
     bad = [f"{victim}: {found}" for victim, found in trials if found in {"wrong", "hung"}]
     judged = len(trials) - counts["launcher"]

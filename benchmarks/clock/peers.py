@@ -25,7 +25,7 @@ PEERS = ("chronyd", "ptp4l")
 
 _WATCH_S, _QUICK_WATCH_S = 20.0, 5.0
 _SETTLE_S = 2.0
-"""Seconds left out at the beginning: a daemon needs them to find its server."""
+"""Time in s whose offsets are left out at the beginning: a daemon must find its server first."""
 
 _CHRONYD_SERVER = """
 local stratum 1

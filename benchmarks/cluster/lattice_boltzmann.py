@@ -1,9 +1,9 @@
 """Compute known permeabilities, and compare the speed with the RRZE's kernels on one geometry.
 
 The peer is RRZE-HPC/lbm-benchmark-kernels, its kernel `list-aa-pv-soa` in double precision; `--peer
-lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours, ours with one time step in a pass
-over the memory, which is what the peer does, and the peer's run in turns, so that the noise of the
-machine affects all alike, and each round gives one ratio. All have to have the same fluid cells.
+lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Three contenders run in turns: ours, ours
+with only one time step in each pass over the memory (as the peer does), and the peer. So noise of
+the machine affects all alike, and each round gives one ratio. All must have the same fluid cells.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class Speed(msgspec.Struct, frozen=True):
     """Million updates of fluid cells a second."""
     fluid_cells: int
     roofline_fraction: float = 0.0
-    """Share of the measured bandwidth that the traffic of the blocked steps takes; 0: a peer's."""
+    """Share of the measured memory bandwidth that our memory traffic takes; 0: not known, for a
+    peer.
+    """
 
 
 def read_peer(stdout: str) -> Speed:
@@ -133,7 +135,7 @@ def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figu
 
 
 def judge(case: str, found: Mapping[str, Sequence[Speed]]) -> list[Figure]:
-    """Figures of ours (""), of ours by one step a pass, and of the peer, if it ran."""
+    """Figures of our program, of ours with one time step a pass, and of the peer, if it ran."""
     theirs = found.get(PEERS[0], ())
     figures = []
     for arm in ("", ".one_step_a_pass"):

@@ -34,7 +34,7 @@ _TIMES, _QUICK_TIMES = Times(2.0, 8.0), Times(1.0, 4.0)
 _ROUNDS, _QUICK_ROUNDS = 5, 1
 _HALF = 0.5
 _LEAST_CPUS = 0.1
-"""CPUs left by the service, below which a share of them says nothing."""
+"""If the service leaves fewer CPUs than this idle, the batch's share of them says nothing."""
 
 
 class Database(msgspec.Struct, frozen=True):
@@ -54,8 +54,9 @@ DATABASES: Mapping[str, Database] = MappingProxyType(
         "redis": Database(redis.running, redis.benchmark, rate=1.0, sla=Sla(0.95, 0.005)),
     }
 )
-"""Rates leave half of two CPUs or more. redis-benchmark has none; it only must not be 0, which
-means no load."""
+"""Databases by name. Their rates leave half of two CPUs or more. redis-benchmark takes no rate; it
+only must not be 0, which means no load.
+"""
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -66,7 +67,7 @@ class Round(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Whether the service alone keeps its SLA."""
+        """Whether the round counts: the service alone keeps its SLA."""
         return self.arms[ALONE].meets(self.sla)
 
     @property
@@ -76,11 +77,11 @@ class Round(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """Our batch work over what is left; None if next to nothing is left.
+        """Batch work under our policy over what the service leaves; None if that is too little.
 
-        That is the work of the batch without load, times the CPUs that the service leaves idle
-        alone over those that the batch could have had without load. It is never more than that
-        work: a batch that waits for the disk leaves CPUs unused itself.
+        What it leaves is the batch's work without load, times the CPUs that the service alone
+        leaves idle over all that the batch could have had without load, but at most that work: a
+        batch that waits for the disk leaves CPUs unused itself.
         """
         alone, free = self.arms[ALONE], self.arms[BATCH_ALONE]
         whole = free.batch_cpus + free.idle_cpus

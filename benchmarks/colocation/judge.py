@@ -1,8 +1,7 @@
-"""Judge whether our policy lets batch work do enough beside a service, beside every other arm.
+"""Judge whether our policy lets a batch program do enough work, compared with every other arm.
 
-One run of each arm selects the arm to compare with. Where ours seems to do too little, pairs of
-runs next to each other measure the ratio, until its interval is narrow enough or clear of the
-target.
+One run of each arm selects the arm to compare with. If our policy seems to do too little, pairs of
+neighbouring runs measure the ratio, until its interval is narrow enough or clear of the target.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class Pair(msgspec.Struct, frozen=True):
     alone: Arm | None = None
     """The service alone at the same time, run if the other arm breaks the SLA.
 
-    If it breaks the SLA itself, the machine has become slower, and the pair says nothing of the
-    others.
+    If the service breaks the SLA even alone, the machine has become slower, and the pair does not
+    count.
     """
 
     @property
@@ -55,15 +54,15 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """Our batch work over the other arm's, at the same speed of the machine."""
+        """Batch work of our policy over that of the other arm, at the same speed of the machine."""
         return _ratio_of(self.ours, self.other, self.speed)
 
     @property
     def due(self) -> float:
-        """Share of the other arm's batch work that the service can do without.
+        """Share of the other arm's batch work that our policy is expected to allow.
 
-        It is all of it if the SLA is kept; else at most as many CPUs as the service leaves idle
-        alone.
+        It is 1 if that arm keeps the SLA; else the batch may use at most the CPUs that the service
+        alone leaves idle.
         """
         if self.alone is None or self.other.meets(self.sla):
             return 1.0
@@ -87,15 +86,16 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     words: str
     met: bool | None = None
     near: float | None = None
-    """Our batch work over the most that any arm does which keeps the SLA."""
+    """Our batch work over the most that any arm does while it keeps the SLA."""
     of_idle: float | None = None
-    """Our batch work over that of plain SCHED_IDLE, less what the service needed of it."""
+    """Our batch work over that of plain SCHED_IDLE, without the part that breaks the service's SLA.
+    """
     of_idle_whole: float | None = None
-    """Our batch work over all of that of plain SCHED_IDLE."""
+    """Our batch work over all batch work of plain SCHED_IDLE."""
 
 
 def judge(name: str, sla: Sla, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) -> Judged:
-    """Judge one cell, each arm of which ran once; `most` limits the pairs beside another arm."""
+    """Judge one cell, in which each arm ran once; at most `most` pairs are run beside an arm."""
     words = f"{name}: {_told(sla, arms)}"
     by_name = {arm.policy: arm for arm in arms}
     alone, ours, idle = by_name[ALONE], by_name[OURS], by_name["idle"]
@@ -123,8 +123,7 @@ def _beside_the_best(
 ) -> tuple[float | None, list[str]]:
     """Compare ours with the arm that does most batch work of those that keep the SLA.
 
-    The arm has to keep the SLA in the first pairs as well. The second result is what there is to
-    tell.
+    The arm must keep the SLA in the first pairs as well. Returns the ratio and sentences about it.
     """
     words: list[str] = []
     speed = same_speed.mean_speed(arms)

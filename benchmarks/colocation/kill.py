@@ -304,7 +304,7 @@ def groups_everywhere(names: set[str]) -> list[Path]:
 
 
 def _end_under_another(controller: subprocess.Popen[str], killed: int, patience: Patience) -> float:
-    """Wait for another guard, terminate the controller, and return when that was.
+    """Wait for a new guard, terminate the controller, and return the time of that in s.
 
     A controller that has not begun yet ends by itself: it does not begin without a guard.
     """

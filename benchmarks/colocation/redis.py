@@ -81,11 +81,11 @@ class _Benchmark(msgspec.Struct, frozen=True):
 
 
 def requests(lines: Iterable[str], times: Times) -> tuple[Asked, ...]:
-    """Read the reports of redis-benchmark: requests of those that began after the warm-up.
+    """Read redis-benchmark's reports: the requests in those that began after the warm-up.
 
-    A report counts the requests up to some latencies; each is taken to be as long as the next of
-    these. The intended time of a request is the beginning of its report, as it sends one only after
-    the response to another.
+    A report gives a few latencies and the number of requests up to each; a request's latency is
+    taken to be the next of these. Its intended start is taken to be that of the report, since the
+    benchmark sends a request only after the response to the one before.
     """
     found: list[Asked] = []
     began_s = ended_s = 0.0

@@ -14,28 +14,28 @@ from statistics import fmean
 from aferir.colocation.trials.arm import Arm
 
 _HUNGRY = 0.05
-"""Share of the machine: a batch that leaves less than this idle could have used more."""
+"""If a batch leaves at least this share of the machine idle, it could not have used more CPUs."""
 _STEP = 0.8
 _STILL = 1e-6
 """Sum of squared logarithms below which the speed counts as unchanged."""
 
 
 def mean_speed(arms: Sequence[Arm]) -> float:
-    """Return the mean speed of all arms, or 0 if that of one is not known."""
+    """Return the mean speed of all arms, or 0 if the speed of any is unknown."""
     found = [arm.speed for arm in arms]
     return fmean(found) if found and all(found) else 0.0
 
 
 def stepwise(now: float, then: float) -> float:
-    """Return how much faster the machine is than then, in steps of a fifth; 1 if one is unknown.
+    """Return `now` over `then`, two speeds, rounded to a power of 0.8; 1 if one is unknown.
 
-    Steps let requests at another speed fall into few cells.
+    By steps, rates of requests that are adapted to the speed take only a few values.
     """
     return _STEP ** round(math.log(now / then, _STEP)) if now > 0 and then > 0 else 1.0
 
 
 def idle_cpus(arm: Arm, speed: float) -> float:
-    """Return the CPUs that would be idle at that speed without a batch; below 0: too few."""
+    """Return the CPUs that would be idle at that speed; negative if there would be too few."""
     return arm.idle_cpus - _needed(arm, speed)
 
 
@@ -56,7 +56,7 @@ def batch_per_s(arm: Arm, speed: float) -> float:
 
 
 def _needed(arm: Arm, speed: float) -> float:
-    """Return the CPUs that all but the batch would have used more; below 0 on a faster machine."""
+    """Return the additional CPUs that all but the batch would use; negative at a higher speed."""
     if not (speed and arm.speed):
         return 0.0
     rest = max(arm.cpus - arm.idle_cpus - arm.batch_cpus, 0.0)
@@ -64,10 +64,10 @@ def _needed(arm: Arm, speed: float) -> float:
 
 
 def slope(groups: Sequence[Sequence[tuple[float, float]]]) -> float:
-    """Fit the change of a value's logarithm by that of the speed, common to all groups.
+    """Estimate the power of the speed to which values are proportional, the same for all groups.
 
-    The groups are arms, with (speed, value) of each run: the within-group slope of an analysis of
-    covariance. It is 0 if the speed is not known or did not change.
+    A group has the (speed, value) of each run of an arm. The power is the within-group slope of an
+    analysis of covariance of logarithms; 0 if the speed is unknown or did not change.
     """
     over = under = 0.0
     for group in groups:

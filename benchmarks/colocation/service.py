@@ -42,7 +42,7 @@ _MOST_RATIO = 1.2
 _MOST_SYSTEM_S = 0.05
 _MOST_STEP_S = 2.0
 _LOWER = 0.9
-"""Factor for the load if the service alone breaks its SLA: the machine has become slower."""
+"""Factor for the load if the service alone breaks its SLA, as the machine has become slower."""
 _TRIES = 6
 
 
@@ -131,9 +131,10 @@ def fifo(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def quantiles(cells: Sequence[Sequence[tuple[Arm, Arm]]], load: str) -> Figure:
-    """Judge the ratio at the same speed, on which latency depends by a power within a cell.
+    """Judge the ratio of latencies, corrected to the same speed of the machine.
 
-    `cells`: pairs at the same rate of requests.
+    A cell has the pairs at one rate of requests. Within a cell, latency is taken to be proportional
+    to a power of the speed, which is estimated from all of them.
     """
     by_cell = [
         [
@@ -182,7 +183,7 @@ def _system(answers: Sequence[float], theirs: float | None) -> Figure:
 def step(options: BenchOptions, note: Note) -> list[Figure]:
     """Step from 25 to 75 % of the highest load, and judge how long the SLA is broken after it.
 
-    Each time the service alone has to meet the SLA in the same step first. Where ours took too
+    Before each trial the service alone must meet the SLA in the same step. If our policy took too
     long, the service alone runs again right after; its time is reported, and changes no judgement.
     """
     count = _QUICK_STEPS if options.quick else _STEPS

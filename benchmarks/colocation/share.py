@@ -1,7 +1,7 @@
-"""Measure the batch's share beside PostgreSQL, with and without other work of this bench.
+"""Measure the batch's share of CPUs beside PostgreSQL, with and without other work on the machine.
 
 The service is far below its SLA: it needs a few percent of the machine, so the batch could have
-nearly all that others leave, or a share of its own beside them.
+nearly all that the other work leaves, or a share of its own beside it.
 docs/decisions/batch-share-beside-others.md says why. Arms run in turns, in a new order each round.
 """
 
@@ -30,8 +30,10 @@ from benchmarks.colocation.judge import OURS
 _QUANTILE, _LEAST_BOUND_S = 0.95, 0.002
 """Service level of the report that this bench repeats: p95 of 2 ms."""
 _FAR = 10
-"""Bound of the SLA, divided by the quantile beside others without a share for the batch: the policy
-takes the SLA for far below a fifth of it, and machines with other load than ours are slower."""
+"""Factor from the measured quantile to the SLA's bound. The quantile is measured beside other work
+and without a share for the batch. The policy counts less than a fifth of the SLA as far below it,
+and the machine may become slower.
+"""
 _RATE = 600.0
 """Transactions a second, as in that report: a few percent of two processors."""
 _BATCH = Batch("xz", 4)
@@ -51,7 +53,7 @@ _ARMS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 
 @contextmanager
 def _others() -> Iterator[None]:
-    """Run a busy loop on each CPU, in a session of their own, like another user's programs."""
+    """Run a busy loop on each CPU, all in a session apart, like another user's programs."""
     count = os.cpu_count() or 1
     with scratch.folder() as folder:
         child = process.start([*process.ALONE, *programs.loop("xz", folder, count)])
@@ -87,7 +89,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _far(setup: Setup) -> Sla:
-    """Return the SLA with a bound that is far above the quantile beside others."""
+    """Return an SLA whose bound is far above the quantile measured beside other work."""
     quantile = _arm("cpu-idle", True, setup).latency(setup.sla)
     if quantile is None:
         raise ProgramError("PostgreSQL answered too rarely", remedy="see what else runs here")

@@ -41,7 +41,7 @@ _VIDEO_S = 5.0
 _OVERDUE_S = 2.0
 """Shortest limit in seconds; an allocation is overdue after four times its usual time here."""
 _LATER_S = 1.0
-"""Seconds that viewers wait longer than that limit, and that a hanging allocation takes longer."""
+"""Seconds beyond that limit that viewers wait, and that a hanging allocation takes."""
 _SLOW_S = 1.0
 _STREAMS_S = 0.3
 _FAULTS_EACH = 2
@@ -54,7 +54,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
     events: dict[str, int]
     accounted: bool
-    """Whether every viewer has one outcome, and so has every client in the ledger of Front."""
+    """Whether every viewer has exactly one outcome, and Front's ledger has one for every client."""
     leaks: tuple[str, ...]
 
 

@@ -37,7 +37,7 @@ _BUDGET, _ALIKE_BUDGET, _QUICK_BUDGET = "100s", "40s", "20s"
 _RIGHT, _EXPLAINED = 0.9, 0.9
 _CASE_LIMIT_S = 900.0
 _NICE = -19
-"""Nice value of what is measured: a quota has no effect while neighbours hold the CPUs."""
+"""Nice value of measured programs: a CPU quota has no effect while other programs hold the CPUs."""
 _ALIKE, _QUICK_ALIKE = 100, 2
 """Number of real environments whose features cost their program nothing."""
 _CAUSES = ("seccomp filter", "network", "overlay", "memory limit")
@@ -94,7 +94,7 @@ def _heavy(rng: np.random.Generator, count: int) -> Array:
 
 
 def _disturbed(rng: np.random.Generator, count: int) -> Array:
-    """Draw logarithms of durations, of which one in eight is up to twice as long."""
+    """Draw errors of logarithms; one duration in eight is up to twice as long."""
     spoilt = np.where(rng.random(count) < 0.125, rng.uniform(0.1, 0.7, count), 0.0)
     return np.asarray(rng.normal(0, 0.03, count) + spoilt)
 
@@ -146,7 +146,7 @@ class _Answer(msgspec.Struct, frozen=True):
     said: str
 
     def explained(self) -> bool:
-        """Whether the interval allows that nine tenths of the cost are explained."""
+        """Whether the unexplained rest may be, by its interval, at most a tenth of the cost."""
         return self.rest_low <= (1 - _EXPLAINED) * self.total
 
 

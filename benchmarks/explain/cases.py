@@ -181,7 +181,7 @@ def prepared(folder: Path) -> Iterator[Ground]:
 
 
 def _filter() -> dict[str, object]:
-    """Return a filter that allows everything but writes to descriptors of numbers that none has."""
+    """Return a filter that refuses only writes to descriptors which no program has."""
     rules = [
         {
             "names": ["write"],

@@ -34,10 +34,10 @@ _SPREAD = 0.03
 _PLANTED_TRIALS, _ITSELF_TRIALS, _QUICK_TRIALS = 20, 100, 1
 _BUDGET_S, _QUICK_BUDGET_S = 300.0, 40.0
 _AROUND_S = 30.0
-"""Time in s that a gate may take besides its budget: start, builds, the last repetition."""
+"""Time in s that a gate may take beyond its budget: start, builds, the last repetition."""
 _NICE = -10
-"""Nice value of the gates, where that is permitted; their busy neighbour, the bench's own, has 0.
-At a load of 38 on two CPUs, a gate at 0 had made no more than its first pairs after two minutes.
+"""Nice value of the gates, if permitted, beside a busy neighbour of the bench at 0. At a load of 38
+on two CPUs, a gate at 0 had made only its first pairs after two minutes.
 """
 _FIRST_ANSWER_S = 15.0
 _STEPS = 4_000_000

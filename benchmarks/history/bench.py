@@ -24,11 +24,11 @@ WITHIN = 2
 MARGIN = 20
 """Smallest distance in runs of a planted change from both ends."""
 TRIALS, QUICK_TRIALS = 200, 8
-"""Series of each kind of noise; peers, which are known to be worse, divide a quarter of them."""
+"""Number of series for each kind of noise; the peers, known to be worse, get a quarter of them."""
 
 WATCHED = 50
-"""Series that are looked at after each run: alarms of one series come in bursts, as its p value
-crosses the level again and again.
+"""Number of series that are examined after each run: alarms of one series come in bursts, as its p
+value crosses the level again and again.
 """
 
 
@@ -91,9 +91,9 @@ def alarms(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def watching(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure alarms per 1,000 runs where each new run is followed by a look at all so far.
+    """Measure alarms per 1,000 runs if the series so far is examined after each new run.
 
-    An alarm is a look that shows a change point where the look before it showed none.
+    An alarm is an examination that finds a change point although the one before found none.
     """
     figures = []
     trials = 2 if options.quick else WATCHED

@@ -60,7 +60,7 @@ def series(noise: Noise, rng: np.random.Generator, n: int) -> Array:
 
 
 def by_permutation(values: Array) -> list[int]:
-    """Divide as Matteson and James 2014 do: permutations that assume independent runs."""
+    """Divide as Matteson and James 2014 do: by a permutation test that assumes independent runs."""
     rng = np.random.default_rng(1)
 
     def test(part: Array) -> tuple[int, float]:
@@ -78,7 +78,7 @@ def by_permutation(values: Array) -> list[int]:
 
 
 def by_t_test(level: float) -> Divide:
-    """Return Hunter's way: Welch's t test between both sides of the largest energy distance."""
+    """Divide as Hunter does: at the largest energy distance, by Welch's t test of the two sides."""
 
     def test(part: Array) -> tuple[int, float]:
         at = int(_distances(_steps(part), _weights(part.size)).argmax()) + 1

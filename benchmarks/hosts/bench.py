@@ -1,4 +1,4 @@
-"""Measure many hosts: how long a check takes, their cost to the controller, and the sick one."""
+"""Measure many hosts: the time of a check, the controller's cost, and finding a slow host."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _CHECKED, _QUICK_CHECKED = 100, 10
 _CHECK_S = 30.0
 _FLEETS = (10, 100, 1000)
 _LINEAR = 1.3
-"""A fleet ten times as large may take ten times this factor in time and in memory."""
+"""Largest factor beyond proportionality: ten times the hosts may take 13 times the time and memory.
+"""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
@@ -162,7 +163,7 @@ def _drive(count: int) -> tuple[float, float, float]:
 
 
 def _traced(count: int) -> tuple[float, float, float]:
-    """As `_drive`, with the MiB that Python has allocated: pages hide what fits into free ones."""
+    """Measure as `_drive` does, but the MiB that Python has allocated: pages hide small growth."""
     tracemalloc.start()
     return _drive(count)
 
@@ -220,7 +221,7 @@ def _fleet(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _over_hosts(options: BenchOptions, note: Note) -> list[Figure]:
-    """Count how often the interval of a ratio over hosts holds the one of all hosts of the kind."""
+    """Measure how often the interval of a ratio over several hosts contains the true ratio."""
     trials = 200 if options.quick else 1000
     rng = np.random.default_rng(options.seed)
     figures = []

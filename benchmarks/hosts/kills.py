@@ -33,7 +33,7 @@ _GONE_S = 60.0
 _LIMIT_S = 300.0
 _AGAIN = 3
 _WHOLE = (0, 1)
-"""Exit codes of a run that went to its end; 1 if a cell has failures alone."""
+"""Exit codes of a run that reached its end: 0, or 1 if all repetitions of a cell failed."""
 _EXPERIMENT = """
 [experiment]
 name = "killed"
@@ -138,7 +138,7 @@ def _incomplete(runs: Path) -> list[tuple[str, str]]:
 
 
 def _left(lab: Lab) -> list[tuple[str, str]]:
-    """What is on the hosts and in the journals once there was time to release it."""
+    """Things on the hosts and in the journals once there was time to release them."""
     wait.until(lambda: not _remains(lab), wait.after(_GONE_S), period_s=0.2)
     return [("left", what) for what in _remains(lab)]
 
@@ -175,7 +175,7 @@ def _written(lab: Lab, folder: Path) -> Path:
 
 @contextlib.contextmanager
 def own_state(folder: Path) -> Iterator[None]:
-    """Have journals of this process in that folder within the block."""
+    """Keep the journals of this process in `folder` during the block."""
     before = os.environ.get("AFERIR_STATE")
     os.environ["AFERIR_STATE"] = str(folder)
     try:

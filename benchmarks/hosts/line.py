@@ -1,4 +1,4 @@
-"""Measure what a line to an agent changes of a program's figures, and what it costs a repetition.
+"""Measure how a connection to an agent changes a program's figures, and what it costs a repetition.
 
 The same program runs here and, over OpenSSH, on a host that is this machine as well, in turns in a
 random order.
@@ -42,13 +42,13 @@ _WITHIN = 0.01
 _OVERHEAD_S = 0.020
 _ASLEEP_S, _QUICK_ASLEEP_S = 30, 6
 _AWAKE = 0.001
-"""CPUs that both ends of the line may use together while a program runs."""
+"""Largest number of CPUs that both ends of the connection may use while a program runs."""
 _TIME_LIMIT_S = 300.0
 _ARGUMENTS = ("--class", "S", "--threads", "1")
 
 
 def line(options: BenchOptions, note: Note) -> list[Figure]:
-    """Alternate repetitions here and there; then watch both ends while a program sleeps."""
+    """Alternate repetitions here and there; then measure both ends' CPU use during a sleep."""
     if os.geteuid() != 0:
         return [Figure(name="line.overhead", value=None, unit="s", n=0, note="needs root")]
     draw = random.Random(options.seed)  # noqa: S311 - not cryptography
@@ -98,7 +98,7 @@ def _in_turns(
 
 
 def _once(instance: Instance, command: tuple[str, ...], watch: Watch) -> tuple[float, float]:
-    """Duration in s by the program itself, and how much longer its repetition took than it ran."""
+    """Duration in s by the program's own clock, and the further time in s of its repetition."""
     clock = time.perf_counter()
     done = measure(instance, command, {}, watch, _TIME_LIMIT_S).done
     spent_s = time.perf_counter() - clock

@@ -1,7 +1,7 @@
 """Plant a slow host: eight agents on this machine, one of which does 5 % more work.
 
-`aferir fleet` ranks them as a user has it rank hosts. Work is planted, for neither a quota nor a
-lower frequency slows a program by a known share on a machine that others use.
+`aferir fleet` ranks them as a user would have hosts ranked. More work is planted because neither a
+quota nor a lower frequency slows a program by a known share on a machine that others use.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def planted(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _named(slow: int, percent: int) -> set[str]:
-    """Hosts that are named where host `slow` does so much more work."""
+    """Hosts that are named if host `slow` does that much more work."""
     with tempfile.TemporaryDirectory(prefix="aferir-bench-planted-") as folder:
         file = Path(folder) / "hosts.toml"
         rounds = {k: _WORK * (100 + percent * (k == slow)) // 100 for k in range(1, _HOSTS + 1)}

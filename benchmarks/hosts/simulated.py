@@ -119,7 +119,7 @@ def _serve(path: str, described: bytes) -> None:
 
 
 class _Sink:
-    """Standard input of an agent, which reads its end once it is closed."""
+    """Stand-in for an agent's standard input, which reaches its end once it is closed."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line

@@ -1,4 +1,4 @@
-"""Judge that the parts of the time to interactive add up, and that 5 ms are found where planted."""
+"""Judge whether the parts of the time to interactive add up, and planted 5 ms are found."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _PLANTED_S = 0.005
 _KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", "uml")
 _MEMORY = 2**28
 _LEVEL = 1 - 0.05 / len(PARTS)
-"""Level of each interval, so that all of them hold together in 95 of 100 benches."""
+"""Level of each interval, so that all of them hold at the same time in 95 of 100 benches."""
 _NICE = -19
-"""Nice value while delays are planted. At 0 and a load of 25, a sleep of 5 ms took 9.3 ms and its
-part grew by 5.3 ms: who has waited for a CPU in vain is not kept waiting again right after.
+"""Nice value while delays are planted. At 0 and a load of 25, a sleep of 5 ms took 9.3 ms, but its
+part grew by only 5.3 ms: a process that has just waited for a CPU need not wait again right after.
 """
 _RESOLUTION_S = 1e-4
-"""Resolution in s that the ledger claims, and so the difference that it need not see."""
+"""Resolution in s that the ledger claims: smaller differences need not be found."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
@@ -103,7 +103,7 @@ def _planted(pairs: int, note: Note) -> list[Figure]:
 
 @contextlib.contextmanager
 def _favoured() -> Iterator[None]:
-    """Give this process and its children the CPUs first in the block, if that is permitted."""
+    """Give this process and its children priority on the CPUs in the block, if permitted."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICE)
@@ -120,10 +120,10 @@ def _grown(plain: Sequence[Ledger], delayed: Sequence[Ledger], part: str) -> Arr
 
 
 def _found(part: str, grown: Mapping[str, Array], planted_s: Array) -> Figure:
-    """Judge whether the part with the delay has grown most, by what the delay itself took.
+    """Judge whether the delayed part has grown most, and by as much as the delay really took.
 
-    On a busy machine a sleep of 5 ms takes longer, so each is measured by a clock of its own. The
-    median of the pairs' differences has an interval that assumes nothing about their distribution.
+    On a busy machine a sleep of 5 ms takes longer, so each sleep is timed. The interval of the
+    median of the pairs' differences assumes nothing about their distribution.
     """
     medians = {name: float(np.median(values)) for name, values in grown.items()}
     growth = median_interval(grown[part], level=_LEVEL)

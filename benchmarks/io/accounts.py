@@ -1,7 +1,7 @@
 """Judge the accounts of I/O by known cycles, mixes of user and system time, splits and costs.
 
-`account-known` spends a known number of cycles, or user and system time in a mix that it measures
-itself at every change from one to the other; `io-account` and the probes have to find the same.
+`account-known` spends a known number of cycles; or it alternates between user and system time, and
+measures both at every change. `io-account` and the probes must find the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KNOWN = "account-known"
 _MEGACYCLES, _QUICK_MEGACYCLES = 40_000, 10_000
 _WINDOW_S, _QUICK_WINDOW_S = 10, 6
 _MIXES = ((10, 4000), (30, 700), (50, 4000), (50, 1500), (70, 4000), (90, 700))
-"""Percent of system time, and microseconds of a phase: 4,000 coincide with a tick of 250 Hz."""
+"""Percent of system time, and length of a phase in microseconds: 4,000 is a tick of 250 Hz."""
 _METER_TRIES = 10
 _IDLE_BAR, _CONTENTION_BAR, _POINTS_BAR, _COST_BAR = 0.02, 0.05, 2.0, 0.01
 

@@ -96,7 +96,7 @@ def _difference(device: Path, count: int, note: Note, *, write: bool) -> Figure:
 
 
 def _move(device: Path, count: int, *, write: bool) -> None:
-    """Read or write so many blocks in sequence past the page cache, from aligned memory."""
+    """Read or write that many blocks in sequence with direct I/O, from aligned memory."""
     file = os.open(device, os.O_DIRECT | (os.O_WRONLY if write else os.O_RDONLY))
     try:
         with mmap.mmap(-1, _BLOCK) as page:

@@ -38,7 +38,7 @@ _TARGETS: Mapping[str, Mapping[str, float]] = {
     "npb-cpp-native": {"best": 2.0},
     "npb-fortran": {"first": 1.0, "best": 1.0},
 }
-"""Least ratios of our lowest and of our best level over a peer."""
+"""Least ratios over each peer of our lowest and of our best instruction-set level."""
 
 Rates = Mapping[str, Sequence[float]]
 """Operations per second in Mop/s by contender, one for each round."""
@@ -67,7 +67,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 
 
 def _apart(only: Sequence[str]) -> list[tuple[str, Callable[[], Figure]]]:
-    """What is measured of one kernel at a time, by name: operations, and faults."""
+    """Measurements for one kernel at a time, by name: counted operations, and planted faults."""
     every = [
         *((f"operations.{kernel}", partial(operations.figure, kernel)) for kernel in COUNTED),
         *((f"broken.{kernel}", partial(broken.figure, kernel)) for kernel in FAULTS),

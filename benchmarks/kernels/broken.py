@@ -1,8 +1,8 @@
-"""Break each of NPB's kernels on purpose, one line at a time, and count the faults that it finds.
+"""Break each of NPB's kernels on purpose, one line at a time, and count the faults that it detects.
 
 A fault replaces a text that occurs once in the kernel's sources. The kernel is compiled from a copy
-at one instruction-set level and run in class S with two threads: it must not verify, as the sources
-as they are must.
+at one instruction-set level and run in class S with two threads. With the fault it must not verify
+its result; with the sources unchanged it must.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHARED = (
     *("adi_problem", "cg_matrix", "ep_reference", "ft_reference", "is_problem", "lu_problem"),
     *("mg_problem", "npb", "pseudo_application"),
 )
-"""Sources that all kernels are linked with: problems and references, which stay as they are."""
+"""Sources that every kernel is linked with, unchanged: problems and their reference values."""
 _COMPILE_LIMIT_S, _RUN_LIMIT_S = 1200.0, 120.0
 _MAIN = """
 #include "npb/npb.hpp"

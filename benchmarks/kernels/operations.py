@@ -1,8 +1,8 @@
-"""Count the floating-point operations that NPB's kernels execute, beside those that NPB counts.
+"""Count the floating-point operations that NPB's kernels execute, and compare with NPB's own count.
 
-Callgrind counts how often each instruction of a run is executed, `objdump` says what it is. Only
-the code of the instruction-set level counts: set-up and verification are compiled apart from it.
-Counted is x86-64-v2, as its vectors have no masks: each instruction has one or two operations.
+Callgrind counts how often each instruction of a run is executed, and `objdump` says which one it
+is. Only code compiled for one instruction-set level counts, so neither set-up nor verification
+does. It is x86-64-v2, whose vectors have no masks: each instruction has one or two operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COUNTED: Mapping[str, str] = {
     "sp": "W",
     "lu": "W",
 }
-"""Class that is counted by kernel, for those whose operations NPB counts."""
+"""Class in which operations are counted, by kernel; only kernels whose operations NPB counts."""
 
 _TIME_LIMIT_S = 3600.0
 _FLOATING = re.compile(r"^(add|sub|mul|div|sqrt|min|max|addsub|hadd)(s|p)d$")
@@ -39,7 +39,7 @@ _LEVEL = "isa_v2"
 
 
 class Operations(msgspec.Struct, frozen=True):
-    """Operations of all iterations, the untimed ones as well."""
+    """Operations of one run."""
 
     executed: int
     nominal: float
@@ -48,12 +48,12 @@ class Operations(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Executed over nominal operations of one iteration; one more is run than is timed."""
+        """Executed over nominal operations per iteration; one more iteration is run than timed."""
         return self.executed * self.iterations / (self.iterations + 1) / self.nominal
 
 
 def figure(kernel: str) -> Figure:
-    """Executed over nominal operations of a kernel, of the class that is counted."""
+    """Executed over nominal operations of a kernel, in the class of `COUNTED`."""
     problem_class = COUNTED[kernel]
     name = f"operations.{kernel}.{problem_class}"
     try:
@@ -77,7 +77,7 @@ def operations_of(mnemonic: str) -> int:
 
 
 def read_disassembly(text: str) -> dict[int, int]:
-    """Operations by the address of each instruction of the level that has any."""
+    """Parse objdump's output: operations by address, of instructions compiled for the level."""
     counted: dict[int, int] = {}
     inside = False
     for line in text.splitlines():
@@ -92,7 +92,10 @@ def read_disassembly(text: str) -> dict[int, int]:
 
 
 def read_callgrind(text: str) -> dict[int, int]:
-    """Executions by address, of a profile with `--dump-instr=yes` and no compression."""
+    """Parse a callgrind profile: executions by address of the instruction.
+
+    The profile must be made with `--dump-instr=yes` and without compression.
+    """
     executions: dict[int, int] = {}
     is_call = False
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Measure what each method of using several links as one carries, and that nothing is left.
+"""Measure the throughput of each method that uses several links as one, and that nothing is left.
 
 Everything runs in namespaces, with the methods interleaved; bonding has a guest of its own, see
 `bonding`.

@@ -1,4 +1,4 @@
-"""Judge that every bonding mode does its purpose, what cures balance-rr, and cut links.
+"""Judge whether every bonding mode serves its purpose, what cures balance-rr, and the cost of cuts.
 
 This runs in an emulated guest whose time counts instructions, because few kernels of virtual
 machines have the driver.
@@ -27,9 +27,11 @@ from aferir.selftest.options import BenchOptions, Note
 from benchmarks.network.cut import cut
 
 FEWER = 0.1
-"""Largest ratio of the retransmissions of tuned balance-rr to those of the untuned one."""
+"""Largest permitted ratio of retransmissions: balance-rr tuned over untuned."""
 KEPT = 0.98
-"""Smallest ratio of its throughput to the untuned one; repetitions differ by up to 1 %."""
+"""Smallest permitted ratio of throughputs: balance-rr tuned over untuned; repetitions differ by up
+to 1 %.
+"""
 _GUEST_RATE = 25_000_000
 _CURES = 4
 _CUT_MODES: tuple[Mode, ...] = ("active-backup", "802.3ad", "balance-tlb", "balance-alb")
@@ -47,7 +49,7 @@ def bonding(_: BenchOptions, note: Note) -> list[Figure]:
 
 
 class _Passes:
-    """What a bonding mode has to achieve, and whether it did."""
+    """Network and traffic on which a bonding mode is tried, and the result that it must achieve."""
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class _Passes:
         self._least_share = least_share
 
     def by(self, result: Result) -> bool:
-        """Whether all links are up, enough links' worth is carried, and enough on each of them."""
+        """Whether the throughput is that of enough links, all are up, and each carries enough."""
         carried = result.throughput_bps * 8 / self.network.rate_bits
         loads = result.link_bytes.values()
         even = min(loads) >= self._least_share * max(loads)

@@ -19,7 +19,8 @@ from aferir.model.network import (
 
 _CUT_S, _RESTORED_S, _CUT_RUN_S = 1.0, 2.5, 7.0
 _CARRIES = 0.1
-"""Share of the highest rate of any link, below which there are only acknowledgements or probes."""
+"""Share of the highest rate of any link; a link below it only carries acknowledgements or probes.
+"""
 
 
 def cut(where: Place, method: Method, name: str, rate_bits: int, runs: int) -> Figure:

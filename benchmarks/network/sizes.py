@@ -2,8 +2,8 @@
 
 On a shared machine the processors have two speeds, a third apart, for seconds at a time. Quantiles
 of all runs would only say which program had more of its runs in the fast seconds. So each run is
-compared with the other program's run beside it, and the median of these ratios counts: a real
-difference is in every pair, while the machine's favours either side equally often.
+compared with the neighbouring run of the other program, and the median of these ratios counts: a
+real difference is in every pair, while the machine favours either program equally often.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from aferir.statistics.intervals import median_interval
 PEER = "netpipe-openmpi"
 AGREEMENT_PERCENT = 5.0
 PERTURBATION = 3
-"""Bytes by which both programs also vary each size, by default."""
+"""Both programs also measure sizes this many bytes above and below each size."""
 
 Curve = Mapping[int, float]
-"""Seconds of a message by its size in bytes."""
+"""Duration in s of a message, by its size in bytes."""
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -50,7 +50,8 @@ class Turn(msgspec.Struct, frozen=True):
 def judge(name: str, turns: Sequence[Turn], again: int = 0) -> list[Figure]:
     """Judge all turns; each size that both have measured counts.
 
-    At `again` sizes they measured again, because the two, or NetPIPE and itself, differed.
+    `again` is the number of sizes that were measured again, because the two programs, or two runs
+    of NetPIPE, differed.
     """
     all_ratios = _gathered([turn.ratios() for turn in turns])
     if not all_ratios:
@@ -104,17 +105,17 @@ def nothing(name: str, why: str) -> Figure:
 
 
 def unsettled(turns: Sequence[Turn]) -> list[int]:
-    """Return the sizes at which the two, or NetPIPE's own runs, differ more than they may."""
+    """Return the sizes at which the two programs, or two runs of NetPIPE, differ too much."""
     both = _beyond(_medians([turn.ratios() for turn in turns]))
     return sorted({*both, *_beyond(_medians(_neighbours(turns)))})
 
 
 def around(apart: Sequence[int], ranges: Sequence[Range]) -> list[Range]:
-    """Return for each such size a range from the power of two below it up to the size.
+    """Return a range for each size in `apart`, from the power of two below it up to the size.
 
     The smaller sizes let TCP open its window. Sizes are powers of two and the middles between them,
-    from 13 bytes on each also with `PERTURBATION` bytes less and more. Only from a power of two do
-    both programs go on in these steps: from 1,536 they would go to 2,304.
+    from 13 bytes on each also with `PERTURBATION` bytes less and more. A range must start at a
+    power of two for both programs to keep to these sizes: from 1,536 they would go on to 2,304.
     """
     powers = [2**k for k in range(31)]
     bases = [size for power in powers for size in (power, 3 * power // 2)]
@@ -128,7 +129,7 @@ def around(apart: Sequence[int], ranges: Sequence[Range]) -> list[Range]:
 
 
 def _away(base: int, size: int) -> tuple[bool, int]:
-    """Order bases by distance; 13 bytes belong to 16, although 12 are nearer."""
+    """Sort key of bases: distance from a size; 13 bytes belong to 16, although 12 are nearer."""
     bytes_away = abs(base - size)
     return bytes_away not in (0, PERTURBATION), bytes_away
 
@@ -138,7 +139,7 @@ def _over(first: Curve, second: Curve) -> dict[int, float]:
 
 
 def _neighbours(turns: Sequence[Turn]) -> list[dict[int, float]]:
-    """Pair NetPIPE's runs that were right after one another; the numerator alternates."""
+    """Ratios of neighbouring NetPIPE runs; the numerator is alternately the earlier one."""
     found: list[dict[int, float]] = []
     for one, other in pairwise(turns):
         if one.ours_first and not other.ours_first:
@@ -165,7 +166,7 @@ def _beyond(ratios: Mapping[int, float]) -> list[int]:
 
 
 def _with_itself(name: str, themselves: Mapping[int, float]) -> list[Figure]:
-    """Judge NetPIPE beside itself in the same way, from half as many pairs: this is the noise."""
+    """Judge NetPIPE against itself in the same way, from half as many pairs: this is the noise."""
     if not themselves:
         return []
     return [

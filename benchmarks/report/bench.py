@@ -17,7 +17,7 @@ HELP = "time of `aferir report` for a usual run and for one of 16 environments a
 PEERS = ()
 
 _WIDTHS = {"usual": (3, 8, None), "wide": (16, 62, 5.0)}
-"""Environments, programs, and the longest time in seconds that a report may take."""
+"""By width: numbers of environments and of programs, and the longest time in s of a report."""
 _REPETITIONS = 10
 
 

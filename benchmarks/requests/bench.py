@@ -1,8 +1,8 @@
 """Hold `request-clients` against a server that sends each response in 1 to 5 segments.
 
-Each run has three phases: a burst that takes every connection that was asked for, a pause in which
-all answers arrive, and the requests that count, of which about half as many are under way at once
-as there are connections, so that none waits for one. Runs in turns: as the kernel is, and under
+Each run has three phases: a burst that opens all connections, a pause in which all responses
+arrive, and the requests that count. Of these about half as many are under way at once as there are
+connections, so that no request waits for one. Three arms take turns: the kernel as it is, and two
 seccomp filters that refuse epoll_pwait2 as an older profile (EPERM) and an older kernel (ENOSYS)
 do. The server draws the same responses for all of them.
 """
@@ -36,18 +36,20 @@ _ARMS: Mapping[str, tuple[str, ...]] = {
     "eperm": (sys.executable, str(FORBIDDEN), str(int(errno.EPERM))),
     "enosys": (sys.executable, str(FORBIDDEN), str(int(errno.ENOSYS))),
 }
-"""Prefix of the command by arm."""
+"""Prefix of the client's command, by arm."""
 _RUNS, _QUICK_RUNS = 5, 2
 _CONNECTIONS = 64
 _RATE, _BURST = 450, 2000
-"""Requests/s that count, and of the burst: 32 are under way at once, and at most 64."""
+"""Requests per second that count, and in the burst: 32 are under way at once, and at most 64."""
 _BURST_S, _COUNTED_FROM_S = 0.3, 1.0
 _COUNTED_S, _QUICK_COUNTED_S = 10.0, 4.0
 _TIME_LIMIT_S = 120.0
 _WITHIN = 0.02
 _SHARES = (0.05, 0.5, 0.95, 0.99)
 _PRIORITY = 50
-"""Priority under SCHED_FIFO of server and client, as root: others are not to delay them."""
+"""Priority of server and client under SCHED_FIFO, as root, so that other programs do not delay
+them.
+"""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -58,10 +60,10 @@ class Run(msgspec.Struct, frozen=True):
     connections: int
     """Connections that the server accepted."""
     ours_s: tuple[float, ...]
-    """Quantiles of the latencies in s, of `_SHARES`."""
+    """Latencies in s that the client reports, at the quantiles of `_SHARES`."""
     server_s: tuple[float, ...]
     own_late_s: float
-    """99th percentile in s by which the client was late itself."""
+    """99th percentile in s of how late the client itself sent requests."""
     segments: int
 
     @property

@@ -1,8 +1,8 @@
 """HTTP server whose responses come in 1 to 5 segments at random moments, and which stamps them.
 
 A request arrives when the kernel has its last byte (SO_TIMESTAMPNS, socket(7)). A response ends
-when its last segment is handed to send(2), which on the loopback interface delivers it. What is
-drawn depends on the seed and the number of the request alone, so that two runs are of equal work.
+when its last segment is handed to send(2), which on the loopback interface delivers it. Responses
+depend only on the seed and the number of the request, so that two runs have equal work.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Judge the statistics of comparison: simulated data through the product's functions."""
+"""Judge the statistics of comparisons by applying the product's functions to simulated data."""

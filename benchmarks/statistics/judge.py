@@ -41,10 +41,11 @@ CLAIMS = ("higher", "lower")
 TRUE_RATIO = 1.05
 TRIALS, QUICK_TRIALS = 4000, 100
 FINER = 3
-"""Factor for the number of trials where a target is near the truth, or a share is one of a share.
-"""
+"""Factor for the number of trials if a target is near the truth, or a share is taken of a share."""
 SCREEN = 0.02
-"""P value above which nothing is claimed in any family: such pairs are not examined one by one."""
+"""P value above which no difference is claimed, however small the family of comparisons: such pairs
+are not examined one by one.
+"""
 
 
 def coverage(options: BenchOptions, note: Note) -> list[Figure]:
@@ -66,7 +67,7 @@ def coverage(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def families(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure the share of experiments without any difference in which one is claimed."""
+    """Measure how often an experiment without any difference claims one, by its size."""
     shapes = {
         "paired": ("normal", "heavy-t2", "states-1.2-in-45-percent", "states-1.1-in-30-percent"),
         "unpaired": ("normal", "states-1.2-in-45-percent"),
@@ -93,7 +94,7 @@ def families(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def equivalence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure the share of comparisons called free of a difference although one side stalls."""
+    """Measure how often a comparison is called equivalent although one side stalls."""
     cases = [(name, n) for name in STALLS for n in (8, 12, 20, 29, 40)]
     figures = []
     for k, (name, n) in enumerate(cases):
@@ -145,7 +146,7 @@ def power(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def dependence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure how many of the intervals that dependence makes exclude 1 have a warning."""
+    """Measure how many intervals wrongly exclude 1, as values are dependent, and have a warning."""
     cases = [(kind, name, n) for kind in KINDS for name in DEPENDENT for n in SIZES]
     figures = []
     for k, (kind, name, n) in enumerate(cases):
@@ -160,7 +161,7 @@ def dependence(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def drift(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure coverage where both sides share a ramp of 20 %, and a step of 30 %, in the run."""
+    """Measure coverage if both sides become slower alike: by a ramp of 20 %, a step of 30 %."""
     figures = []
     for n in SIZES:
         note(f"drift {n}", n / max(SIZES))
@@ -176,7 +177,7 @@ def drift(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _sides_stick(options: BenchOptions, n: int) -> list[Figure]:
-    """Let each side's state persist: one that lasts the whole run cannot be told from a cost."""
+    """Let each side keep a slow or fast state: one kept all run cannot be told from a cost."""
     rng, trials = _random(options, "sticking", n), _trials(options)
     lasting: list[Ratio] = []
     changing: list[Ratio] = []
@@ -192,7 +193,7 @@ def _sides_stick(options: BenchOptions, n: int) -> list[Figure]:
 
 
 def _machine_sticks(options: BenchOptions, n: int) -> Figure:
-    """Let the machine's state persist, in the product's order of repetitions: coverage of 1."""
+    """Let the machine keep a state over repetitions; measure how often intervals contain 1."""
     rng, trials = _random(options, "machine", n), _trials(options)
     spec = WorkloadSpec(name="w", program="p", parameters={}, time_limit_s=1)
     cells = [Cell(id=e, group="w", environment=e, workload=spec) for e in "ab"]
@@ -222,7 +223,7 @@ def _warned(name: str, ratios: list[Ratio], least: float | None) -> list[Figure]
 def _small_p(
     kind: str, shape: Shape, rng: np.random.Generator, count: int, n: int
 ) -> dict[int, Ratio]:
-    """Compare `count` times without a difference; leave out ratios that can claim nothing."""
+    """Compare `count` pairs of equal samples; return those whose p value may lead to a claim."""
     kept: dict[int, Ratio] = {}
     chunk = 20_000
     for start in range(0, count, chunk):
@@ -237,7 +238,7 @@ def _small_p(
 
 
 def _screen_paired(a: Array, b: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Select pairs whose biweight is that large or undefined: the rest only raises p values."""
+    """Select pairs whose p value by the biweight is small or undefined; later steps raise it."""
     centre, error, _, _ = biweight(np.log(a) - np.log(b))
     limit = critical("biweight", a.shape[1], 1 - SCREEN)
     small: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -255,7 +256,7 @@ def _screen_unpaired(a: Array, b: Array) -> np.ndarray[tuple[int], np.dtype[np.b
 
 
 def _claims(size: int, ratios: list[Ratio]) -> bool:
-    """Whether anything is claimed in a family; pairs left out have p values that claim nothing."""
+    """Whether a family of `size` comparisons claims a difference; those left out claim none."""
     if not ratios:
         return False
     found = [1.0 if ratio.p_value is None else ratio.p_value for ratio in ratios]
@@ -270,7 +271,7 @@ def _claims(size: int, ratios: list[Ratio]) -> bool:
 def _ratios(
     kind: str, shape: Shape, rng: np.random.Generator, trials: int, n: int, *, factor: float
 ) -> Iterator[Ratio]:
-    """Compare in so many trials; the baseline is drawn without the factor."""
+    """Compare in that many trials; the baseline's durations are drawn without the factor."""
     above, below = (shape(rng, trials, n, each) for each in (factor, 1.0))
     return _compared(kind, above, below)
 

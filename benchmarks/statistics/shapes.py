@@ -18,7 +18,7 @@ SETTLE = 200
 
 
 def normal(noise: float) -> Shape:
-    """Return a shape whose logarithms have a normal distribution."""
+    """Return a lognormal shape; `noise` is the standard deviation of its logarithms."""
     return lambda rng, m, n, factor: factor * np.exp(noise * rng.normal(size=(m, n)))
 
 
@@ -40,7 +40,7 @@ def waiting(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
 
 
 def states(slow: float, share: float, noise: float = 0.01) -> Shape:
-    """Return a noisy shape, `share` of whose repetitions are `slow` times slower."""
+    """Return a noisy shape in which a `share` of the repetitions takes `slow` times as long."""
 
     def draw(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
         state = np.where(rng.random((m, n)) < share, slow, 1.0)
@@ -82,7 +82,7 @@ STICKING_SLOW = 1.1
 
 
 def sticking(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
-    """Draw two states 20 % apart, left with a chance of 5 % after each repetition."""
+    """Draw two states 20 % apart; a state ends after each repetition with 5 % probability."""
     moves = rng.random((m, n)) < np.where(np.arange(n) == 0, 0.5, 0.05)
     state = (np.cumsum(moves, axis=1) % 2).astype(np.float64)
     return factor * (1 + 0.2 * state) * np.exp(0.01 * rng.normal(size=(m, n)))

@@ -25,7 +25,7 @@ class _Document(BenchResult, frozen=True, kw_only=True):
 
 
 def main(*results: Path) -> None:
-    """Replace what lies between the marks."""
+    """Replace the text between the marks `BEGIN` and `END` of the page."""
     documents = [msgspec.json.decode(path.read_bytes(), type=_Document) for path in results]
     figures = {figure.name: figure for document in documents for figure in document.figures}
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
@@ -74,7 +74,7 @@ def _cut(name: str) -> int:
 
 
 def _family_cut(name: str) -> int:
-    """Return where `states.8.of-6` is cut: shape and n are the row, the family the column."""
+    """Return where to split `states.8.of-6` into its row (shape and n) and column (family)."""
     return name.rindex(".of-")
 
 

@@ -1,1 +1,1 @@
-"""The studies of the five works: their files checked, their short forms run to the end."""
+"""Check the experiment files of the five studied works, and run their short forms to the end."""

@@ -1,8 +1,9 @@
-"""Check every file of the five works for a server of theirs, and run every short form to its end.
+"""Check all experiment files of the five studied works, and run every short form to its end.
 
-A step without a short form is run as it is. Runs are stored in `runs/studies` below the working
-folder. A file that has a complete run there is reported from it, and an unfinished run goes on: a
-killed bench continues where it was.
+Files are checked for the largest server that any of them needs. A step without a short form is run
+as it is. Runs are stored in `runs/studies` below the working folder. A file that has a complete run
+there is reported from it, and an unfinished run is continued: so a killed bench continues where it
+was.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ name = "{name}"
 reach = "unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc sh -c \
 'hostname {name} && mount -t tmpfs state /var/lib/aferir && exec sh'"
 """
-"""A host that is a container: namespaces of its own, made by the command that reaches it."""
+"""Table of a host that is a container: the command that reaches it makes its namespaces."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
@@ -53,7 +54,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 
 
 def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
-    """Count the hosts of containers whose agent answers."""
+    """Count how many of the hosts, which are containers, have an agent that answers."""
     note(f"reaching {NODES} hosts of containers", 0.0)
     with tempfile.TemporaryDirectory() as folder, own_state():
         hosts = _write_hosts(Path(folder), "node")
@@ -114,7 +115,7 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
 
 
 def _run_to_its_end(words: Sequence[str]) -> str:
-    """Run aferir in the clone, where the files find what they name; returns how it ended."""
+    """Run aferir in the clone, where files that experiments name are; returns how it ended."""
     line = [*_AFERIR, *words]
     try:
         done = process.run(line, timeout_s=_RUN_S, directory=FOLDER.parent, check=False)

@@ -1,4 +1,4 @@
-"""Reads what a run of a study came to: from its folder, so that no run is needed twice."""
+"""Reads the outcome of a study's run from its folder, so that no run is needed twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.studies.steps import file_of
 
 
 def finished(runs: Path, name: str) -> Run | None:
-    """Newest complete run of that file as it is now; None if there is none."""
+    """Newest complete run of the experiment file as it is now; None if there is none."""
     wanted = content_hash(file_of(name).read_bytes())
     for summary in list_runs(runs) if runs.is_dir() else ():
         if summary.name == name and summary.status == "complete":
@@ -27,8 +27,8 @@ def finished(runs: Path, name: str) -> Run | None:
 def figures_of(figure: str, run: Run) -> list[Figure]:
     """Count the cells without a figure, and the repetitions; a note counts the cells left out.
 
-    A cell that the machine cannot run is left out before the run starts, with its remedy, and one
-    that says so (`emulated = "skip"`) where guests are emulated: that is no failure of the study.
+    A cell is left out if the machine cannot run it, or if it skips emulation (`emulated = "skip"`)
+    and its guest is emulated; neither is a failure of the study.
     """
     every = {cell.id for cell in run.plan.cells}
     able = (every & run.provenance.commands.keys()) - _skipped(run)
@@ -61,7 +61,7 @@ def figures_of(figure: str, run: Run) -> list[Figure]:
 
 
 def incomplete(figure: str, why: str) -> Figure:
-    """Missed figure of a file that left no complete run."""
+    """Figure that misses its target, for a file without a complete run."""
     return Figure(
         name=f"{figure}.cells_without_figures",
         value=None,
@@ -74,7 +74,7 @@ def incomplete(figure: str, why: str) -> Figure:
 
 
 def _skipped(run: Run) -> set[str]:
-    """Cells that say that they skip emulation, of environments that were emulated."""
+    """Cells that skip emulation, and whose environment was emulated."""
     emulated = {
         record.environment
         for record in run.records

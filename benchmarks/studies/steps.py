@@ -51,9 +51,9 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 
 _IN_ANOTHER = ("colocation-step",)
-"""Steps whose short form is a workload of another short form."""
+"""Steps whose short form is part of another step's, as one of its workloads."""
 _ELSEWHERE = ("cluster-hosts-guests", "cluster-over-hosts")
-"""Steps without a short form that cannot run on one machine: they are checked alone."""
+"""Steps that are only checked: they have no short form, and cannot run on one machine."""
 
 
 def full() -> tuple[str, ...]:
