@@ -167,7 +167,7 @@ def _fair_servers(release: str, cores: int) -> int:
 
 
 def _read_detached() -> Bandwidth | None:
-    """Read the account through a temporary debugfs that no folder shows."""
+    """Read the account through a temporary mount of debugfs that is attached to no folder."""
     context = _libc.syscall(_FSOPEN, b"debugfs", _CLOEXEC)
     if context < 0:
         return None

@@ -44,7 +44,7 @@ from aferir.linux import cgroup, cleaning, journal, process
 
 _MOST_PROBLEMS = 20
 _STARTS = 20
-"""Decisions after which "no answer yet" is reported as a problem."""
+"""Number of decisions after which "no answer yet" is reported as a problem."""
 _ENTER = """
 while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift

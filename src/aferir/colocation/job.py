@@ -58,9 +58,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
     service: str
     violations: int
-    """Decisions at which its quantile was above the bound."""
+    """Decisions at which the service's latency quantile was above its bound."""
     blind: int
-    """Decisions at which its quantile was unknown: no responses, or none that were current."""
+    """Decisions at which that quantile was unknown: no responses, or none that were current."""
     read: Read
     """Totals of its responses."""
 

@@ -31,7 +31,7 @@ class _Pools(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observer:
-    """Sensors of one service in one run."""
+    """Observes one service during one run."""
 
     def __init__(self, served: Served, sensor: Sensor, waits: Waiting, time_s: float) -> None:
         """Errors: UsageError if the selector has an invalid regular expression."""

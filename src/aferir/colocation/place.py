@@ -121,7 +121,8 @@ def takes_groups(group: Path) -> bool:
     """Whether a new subgroup of it could have a weight and processes; in version 1 always.
 
     In version 2 it cannot if the group is threaded, or has processes of its own (cgroup-v2.rst,
-    "Threads" and "No Internal Process Constraint"). The root is exempt; it alone has no type.
+    "Threads" and "No Internal Process Constraint"). The root is exempt; it alone has no
+    `cgroup.type`.
     """
     kind = _text(group / "cgroup.type")
     return not kind or (

@@ -44,7 +44,8 @@ BATCH: Mapping[str, str] = {
 }
 """Batch programs, and what each needs installed; the NPB kernels are part of aferir."""
 _THERE = 'AFERIR_KERNELS="$AFERIR_PROGRAMS" exec "$AFERIR_PYTHON" -s "$@"'
-"""Shell command that runs, on another host, the aferir that its agent brought there."""
+"""Shell command that runs aferir on another host, from the copy that the host's agent brought
+there."""
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
 """Memory in bytes of a search engine: its heap and what its JVM needs besides."""

@@ -69,7 +69,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     disk_bps: int | None = None
     """Bytes per second, read and written each, on each disk; None: no limit."""
     threads: int | None = None
-    """Number of threads, for a program that can change it while it runs; None: its own choice."""
+    """Number of threads, for a program that can change it while it runs; None: the program
+    chooses."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,7 +205,7 @@ class State(ServiceState, frozen=True, kw_only=True):
     """
 
     services: tuple[ServiceState, ...] = ()
-    """Each of several services, in their order; () if there is only one."""
+    """States of several services, in the job's order; () if there is only one."""
     time_s: float
     """Time in seconds on a monotonic clock."""
     batch_cpus: float = 0.0

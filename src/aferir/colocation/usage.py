@@ -22,9 +22,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = "/proc/pressure/cpu"
 _SLOW_S = 0.45
 _RESERVING_S = 2.0
-"""Interval in seconds of the search for reserving processes, which takes a system call for each
-process of the machine: policies smooth the CPU use of others over the same interval.
-"""
+"""Seconds between searches for processes that have a reservation, which take a system call for each
+process of the machine. Policies smooth the CPU use of others over the same interval."""
 _MOST_OPEN = 512
 """Largest number of open files: the default limit of a process is 1,024, and a JVM has thousands of
 threads."""

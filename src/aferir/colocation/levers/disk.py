@@ -18,7 +18,7 @@ from aferir.linux import cgroup
 
 _BLOCK = Path("/sys/block")
 _NO_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
-"""First letters of the names of block devices that are not disks of their own."""
+"""Beginnings of the names of block devices that are not disks of their own."""
 _V1 = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
 _BFQ = (("blkio", "blkio.bfq.weight", ""), ("unified", "io.bfq.weight", ""))
 _COST = (("unified", "io.weight", "default "),)

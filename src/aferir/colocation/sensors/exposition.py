@@ -1,4 +1,4 @@
-"""Histograms in the Prometheus text format: parsing, and the difference of two scrapes.
+"""Parses histograms in the Prometheus text format, and subtracts one scrape from the next.
 
 Source: Prometheus documentation, "Exposition formats" and "Histograms and summaries".
 """

@@ -28,7 +28,7 @@ _KEYS = frozenset({"log", "stream", "time", "attrs"})
 _MORE_KEYS = frozenset(
     {"kubernetes", "docker", "@timestamp", "tag", "_p", "logtag", "container_id", "container_name"}
 )
-"""Keys that log collectors add."""
+"""Names of fields that log collectors add to Docker's JSON."""
 _CURSOR = b'"__CURSOR"'
 """Field of every entry of `journalctl -o json`."""
 _BOM = b"\xef\xbb\xbf"

@@ -86,7 +86,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     exact test) or, meeting it as often, lets the batch do more work, with 95 % confidence; else the
     defaults."""
     candidate: Parameters
-    """The last candidate."""
+    """The candidate that remained after the last round."""
     beside: tuple[Compared, ...]
     batch: Ratio
     """Ratio of the batch work of the last candidate to that of the defaults."""

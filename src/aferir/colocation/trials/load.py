@@ -1,7 +1,7 @@
 """Sends a service its load, in an open or a closed loop, from this host or from another one.
 
-On another host it is started by the program that `model.variables.ENTER` names. There it disturbs
-neither service nor batch work (Oliveira 2022 drives both from a third machine).
+On another host the load generator is started by the program that `model.variables.ENTER` names.
+There it disturbs neither service nor batch work (Oliveira 2022 drives both from a third machine).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Durations of the warm-up, of the measurement, and of the load after it."""
+    """Durations of warm-up, measurement and ramp-down, the load after the measurement."""
 
     warm_up_s: float = 2.0
     measured_s: float = 6.0

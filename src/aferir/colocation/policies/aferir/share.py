@@ -48,9 +48,9 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
     """Seconds after a change until the latency window holds only later answers.
 
-    They are the length of the window, but at least 3.5 control periods and at most `patience_s`.
-    Two periods are the shortest window, one is for measuring, and one, less half for jitter, for
-    applying.
+    They are the length of the window, but at least 3.5 control periods and at most `patience_s`:
+    two periods for the shortest window, one to measure, and one to apply, of which half is left for
+    jitter.
     """
     window_s = state.latency.n / state.rate if state.latency and state.rate > 0 else 0.0
     return min(max(3.5 * signals.past_s, window_s), chosen.patience_s)

@@ -117,7 +117,7 @@ def _gravest(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def judge(state: ServiceState, chosen: Parameters) -> Verdict:
-    """Judge the SLA: `danger`: certainly violated; `hold`: perhaps; `calm`: not.
+    """Judge whether the SLA is violated: certainly (`danger`), perhaps (`hold`) or not (`calm`).
 
     A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
     service that uses CPU but has answered nothing for 5 SLA bounds is in danger as well.

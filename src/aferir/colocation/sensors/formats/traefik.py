@@ -23,7 +23,7 @@ _NO_STATUS = re.compile(rb'" (?:0|-) (?:\d+|-) "|"DownstreamStatus":0\b')
 def parse(line: bytes) -> Heard:
     """Parse a line of Traefik's log; status 0 is a WebSocket or stream that was read to its end.
 
-    Traefik writes it also if a middleware answered, and a dash if there was no route.
+    Traefik writes 0 also if a middleware answered, and a dash if there was no route.
     """
     heard = _read(line)
     return ASIDE if heard is FAILED and _NO_STATUS.search(line) else heard
