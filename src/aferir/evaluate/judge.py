@@ -37,7 +37,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the draws in which it is first."""
     best_place: int
     worst_place: int
-    """Range of places that holds 95 % of the draws."""
+    """Range of places (`best_place`, `worst_place`) that holds 95 % of the draws."""
 
 
 class Crossing(msgspec.Struct, frozen=True):

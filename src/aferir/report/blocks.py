@@ -85,7 +85,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Charts as SVG, drawn only when a form shows them."""
+    """Charts as SVG, drawn only when a form of the report shows them."""
 
     draw: Callable[[], tuple[str, ...]]
 

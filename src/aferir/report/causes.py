@@ -22,7 +22,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One feature of an environment as a cause of cost."""
 
     name: str
-    """Name in words that complete "... comes from the": `CPU quota`."""
+    """Name that completes the words "... comes from the", e.g. `CPU quota`."""
     effect: float
     """Cost as a share of the baseline's value; negative if it saves."""
     interval: Interval | None = None

@@ -1,4 +1,4 @@
-"""Best and worst repetition of a cell, by the metric that its experiment is judged by."""
+"""Best and worst repetition of a cell, by the metric that judges its experiment."""
 
 from __future__ import annotations
 

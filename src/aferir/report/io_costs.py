@@ -42,7 +42,7 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     operations: float
     """Number of operations of all tenants."""
     results: int
-    """Number of results: one for each tenant."""
+    """Number of results: each tenant's run of the program is one."""
     elapsed_s: float
     states_s: dict[str, float]
     """Time of all cores in s, by state (`STATES`)."""

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Band(msgspec.Struct, frozen=True):
-    """Values of one curve at one place: their first and third quartile."""
+    """First and third quartile of the values of one curve at one place."""
 
     at: float
     low: float

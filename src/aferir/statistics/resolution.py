@@ -18,7 +18,7 @@ DIGITS = 9
 
 
 def step(values: Array) -> float:
-    """Decimal step of which all values are multiples, at most 1; 0 if there is none."""
+    """Largest decimal step, at most 1, of which all values are multiples; 0 if there is none."""
     if values.size == 0:
         return 0.0
     # Most durations have all their digits: the finest step is tried first.

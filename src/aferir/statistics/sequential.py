@@ -36,9 +36,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     at_most: float
     """Tolerated relative increase: 0.03 permits up to 3 % more."""
     alpha: float = 0.01
-    """Probability of `slower` over all tests if the truth is within the limit."""
+    """Probability that any test answers `slower` if the true increase is within the limit."""
     beta: float = 0.05
-    """Probability of `pass` over all tests if the truth is beyond the limit."""
+    """Probability that any test answers `pass` if the true increase is beyond the limit."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):

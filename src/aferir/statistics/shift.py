@@ -49,7 +49,7 @@ def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
 
 
 def rank_p(a: Array, b: Array, by: float = 0.0) -> float:
-    """Two-sided p value of the hypothesis that a lies `by` above b; ties count half."""
+    """Two-sided p value of the hypothesis that a is larger than b by `by`; ties count half."""
     differences = a[:, None] - b[None, :] - by
     nothing = 1e-12 * max(float(np.abs(differences).max()), 1e-300)
     equal = float((np.abs(differences) <= nothing).sum())

@@ -22,7 +22,7 @@ LEAST_FACTOR = 1.1
 DEVIATIONS = 6.0
 """Number of standard deviations by which a stall must also exceed a typical repetition."""
 UPPERS = (0.9, 0.75)
-"""Upper quantiles to compare; the first one that n repetitions can bound is used."""
+"""Upper quantiles to compare; the first one whose interval n repetitions can bound is used."""
 MINIMUM = 5
 
 

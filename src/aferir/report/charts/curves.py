@@ -26,7 +26,7 @@ from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
 from aferir.statistics.frontier import frontier
 
 MARKED = 40
-"""Largest number of points at which a curve shows each of them."""
+"""A curve with at most this many points shows a mark at each of them."""
 
 
 def curve_charts(evaluation: Evaluation) -> list[str]:

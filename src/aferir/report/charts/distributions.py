@@ -13,8 +13,8 @@ from aferir.report.marks import places
 from aferir.report.model import CellResult, Evaluation
 
 FAR = 2.5
-"""Ratio of an environment's median to the group's smallest from which it gets its own axis;
-otherwise the points of the others would merge into one.
+"""An environment gets its own axis if its median is at least this many times the group's smallest:
+on one axis, the points of the others would merge into one.
 """
 _JITTER = 0.28
 

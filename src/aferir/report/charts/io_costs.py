@@ -29,13 +29,13 @@ _LAYERS = {
 }
 """Name of each layer in the legend, and the CPU state whose colour it has."""
 FAR = 2.5
-"""Ratio of an environment's cost to its group's least from which it gets its own axis."""
+"""An environment gets its own axis if its cost is at least this many times the group's least."""
 _Row = tuple[IoCell, Mapping[str, float], str]
 _Parts = Mapping[str, tuple[str, str]]
 
 
 class IoChart(msgspec.Struct, frozen=True):
-    """Pictures with one heading, drawn only when a form shows them."""
+    """Pictures below one heading, drawn only when a form of the report shows them."""
 
     title: str
     caption: str

@@ -14,7 +14,7 @@ MOST_TICKS = 7
 WIDE = 50.0
 """Ratio of largest to smallest value from which an axis is logarithmic."""
 FEW = 6
-"""Largest number of whole-number values at which each one has a tick."""
+"""Largest number of whole values, such as numbers of threads, that have a tick each."""
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 

@@ -68,7 +68,7 @@ def cells(seen: Seen, *programs: str) -> Iterator[CellResult]:
 
 
 def measured_in(cell: CellResult, kind: str) -> bool:
-    """True if a cell's environment is of the kind that published rows were measured in."""
+    """True if a cell's environment is of the kind in which the published rows were measured."""
     return cell.kind == kind
 
 

@@ -51,11 +51,11 @@ class Condition(msgspec.Struct, frozen=True):
     """Value that counts if the run does not set the condition: the program's default."""
 
     def here(self, ours: Ours) -> Parameter | None:
-        """The run's value; None if it is not known."""
+        """Value of the condition in the run; None if it is not known."""
         return ours.conditions.get(self.name, self.unset)
 
     def holds(self, ours: Ours) -> bool:
-        """True if the run's value is the published one."""
+        """True if the condition has the published value in the run."""
         here = self.here(ours)
         if _is_number(here) and _is_number(self.there):
             return math.isclose(float(here or 0), float(self.there), rel_tol=_ALIKE)

@@ -1,4 +1,4 @@
-"""Network links used as one, and LXC against KVM: Maliszewski 2019."""
+"""Several network links bonded into one, and LXC compared with KVM: Maliszewski 2019."""
 
 from __future__ import annotations
 
