@@ -1,8 +1,8 @@
 """Runs commands and copies files through `aferir-inside`, the first program of an instance.
 
 The program communicates over its standard input and output, which every tool that starts an
-instance passes on. So a kind of environment needs no more than a command line, a command starts
-within a millisecond, and it has exactly the isolation of the tool. The messages are those of
+instance passes on. So a kind of environment needs no more than a command line, commands start
+within a millisecond, and they have exactly the isolation of the tool. The messages are those of
 native/inside/frames.hpp: `u32 size | u8 kind | u32 task | payload`, little endian.
 """
 

@@ -32,15 +32,15 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     copied_s: float
     """Time from the request until the files and control groups of the instance exist."""
     booted_s: float
-    """Time from the end of `copied_s` until the instance's first program runs."""
+    """Time from then until the instance's first program runs."""
     ready_s: float
-    """Time from the end of `booted_s` until a command has been run in the instance."""
+    """Time from then until a first command has been run in the instance."""
     answered_s: float
-    """Time from the end of `ready_s` until the first output of the next command has arrived."""
+    """Time from then until the first output of the next command has arrived."""
     total_s: float
-    """Time from the request until the end of `answered_s`, measured separately from the parts."""
+    """Time from the request until that output, measured separately from the parts above."""
     released_s: float
-    """Duration of the release, after that."""
+    """Duration of the release of the instance, which follows."""
 
     def unexplained(self) -> float:
         """Share of the total that the parts do not cover."""

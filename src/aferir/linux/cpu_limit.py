@@ -1,6 +1,6 @@
 """Limits the CPU time of a computation in this process, such as a search that backtracks forever.
 
-Python checks for signals while it matches a regular expression, so that one can end the search.
+Python checks for signals while it matches a regular expression, so that a signal can end it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from types import FrameType
 def cpu_limit(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in the block after that much CPU time of this process in user mode.
 
-    CPU time and not the clock, so that a busy or stopped machine ends nothing that would have
-    ended. Only the main thread executes signal handlers: in any other one there is no limit.
+    CPU time counts and not elapsed time, so that nothing is ended only because the machine was busy
+    or stopped. Only the main thread executes signal handlers; in others there is no limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

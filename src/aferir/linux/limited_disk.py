@@ -1,4 +1,4 @@
-"""A block device on a file with limits of its rate, made of a loop device and a control group.
+"""A block device with a limited rate: a loop device on a file, limited by control groups.
 
 In version 1 the limit is set at the root of the blkio hierarchy, so that writeback by the kernel is
 limited too. Child groups do not inherit the root's limits, so they are set there as well

@@ -1,7 +1,7 @@
 """Huge pages and merged pages: two ways in which the kernel changes the cost of memory.
 
-Merging requires a kernel thread that is a setting of the whole host (admin-guide/mm/ksm.rst): it is
-enabled while an instance needs it, and journalled.
+A kernel thread merges pages, which is switched on for the whole host (admin-guide/mm/ksm.rst): it
+runs while an instance needs it, and the change is journalled.
 """
 
 from __future__ import annotations

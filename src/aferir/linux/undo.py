@@ -131,7 +131,7 @@ def processes(proven: Callable[[list[str], dict[str, str]], bool]) -> list[int]:
 
 
 def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
-    """Call `act` for all, even if some fail. Errors: the first one, raised at the end."""
+    """Call `act` for each of `ones`, even if some fail. Errors: the first, raised at the end."""
     errors: list[Exception] = []
     for one in ones:
         try:

@@ -27,7 +27,7 @@ def as_root_command() -> str:
 def user_namespaces() -> bool:
     """True if an ordinary user may make a user namespace (user_namespaces(7)).
 
-    The second file is Debian's, the third Ubuntu's; either may forbid it.
+    Debian's setting `unprivileged_userns_clone` and Ubuntu's of AppArmor may each forbid it.
     """
     if not Path("/proc/self/ns/user").exists():
         return False

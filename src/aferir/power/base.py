@@ -11,7 +11,7 @@ import msgspec
 from aferir.errors import AferirError
 
 _NEAR_END = 0.5
-"""Share of a counter's range below which a decrease is a reset, and not a wrap-around."""
+"""Share of a counter's range: a counter that decreases from below it was reset, not wrapped."""
 
 Fetch = Callable[[], str]
 """Requests text from the device. Errors: as for `Source.read`."""

@@ -1,7 +1,8 @@
 """Power of a server computed from its utilisation, if nothing measures it.
 
-P(u) = idle + (peak - idle) * u, or with the calibrated bend r of Fan, Weber and Barroso ("Power
-Provisioning for a Warehouse-sized Computer", ISCA 2007): idle + (peak - idle) * (2u - u^r).
+At utilisation u it is idle + (peak - idle) * u, or with a calibrated exponent r, after Fan, Weber
+and Barroso ("Power Provisioning for a Warehouse-sized Computer", ISCA 2007):
+idle + (peak - idle) * (2u - u^r).
 """
 
 from __future__ import annotations

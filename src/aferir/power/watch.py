@@ -38,7 +38,7 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
     """Number of measurements: fewer than readings if the source was read more often than that."""
     low: float
     high: float
-    """95 % confidence interval of the mean; for one reading, the reading itself."""
+    """`low` to `high`: 95 % confidence interval of the mean; for one reading, that reading."""
     step_w: float
     """Standard uncertainty of a reading from its resolution, which repetition does not reduce."""
     accuracy_w: float

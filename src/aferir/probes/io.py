@@ -151,7 +151,10 @@ class IoProbe:
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`program_*` and `cache_*` of the instance, `paged_*` of the host, `instance_*_s`."""
+        """I/O: `program_*`, `cache_*` and `storage_*` of the instance, `paged_*` of the host.
+
+        CPU time of the instance: `instance_*_s`.
+        """
         if side == "instance":
             inside = (*_volumes(before, after, (PARENT_IO,), side), *_guest_time(before, after))
             return (*inside, *_instance_time(before, after, side)) if inside else ()

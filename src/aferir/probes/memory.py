@@ -45,7 +45,7 @@ class MemoryProbe:
     ) -> tuple[Sample, ...]:
         """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages.
 
-        `memory_merged_bytes`: what the host saved at the end, if it merges equal pages.
+        `memory_merged_bytes`: memory that the host saved at the end by merging equal pages.
         `memory_kills`, if any.
         """
         found: list[Sample] = []

@@ -1,4 +1,4 @@
-"""Layered devices, of which only the leaves are counted: networks and block devices alike.
+"""Finds the lowest of layered devices, network or block, so that no byte is counted twice.
 
 Traffic over a bond goes over its members as well, and a write to a volume is one to its disks. The
 rule: a device counts if no other device that counts is below it. Layers are known from the host's

@@ -27,7 +27,7 @@ class PeakParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Peak(Program[PeakParameters]):
-    """Peak rate at the best of the processor's instruction-set levels."""
+    """Peak rate with the best instruction set that the processor has."""
 
     name = PROGRAM
     parameters = PeakParameters

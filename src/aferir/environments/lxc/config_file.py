@@ -80,12 +80,12 @@ def _limits(
 
 
 def start_command(folder: Path, name: str, log: Path) -> list[str]:
-    """Command that runs it in the foreground: the monitor is our child and dies with us."""
+    """Command that runs the container in the foreground; the monitor, our child, dies with us."""
     return ["lxc-start", "-F", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 
 def daemon_command(folder: Path, name: str, log: Path) -> list[str]:
-    """Command that starts the container in the background, and ends when the container runs."""
+    """Command that starts the container in the background, and returns once it runs."""
     return ["lxc-start", "-d", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 

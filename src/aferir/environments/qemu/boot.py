@@ -1,4 +1,4 @@
-"""Kernel, initramfs and disk from which a guest boots, by its hardware."""
+"""Selects the kernel and initramfs for a guest's hardware, and makes its disk."""
 
 from __future__ import annotations
 

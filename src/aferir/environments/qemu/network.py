@@ -1,4 +1,4 @@
-"""Networks that a guest's interface is connected to: one of this machine, or of several hosts."""
+"""Connects a guest's interface to a network of this machine, or of several hosts."""
 
 from __future__ import annotations
 

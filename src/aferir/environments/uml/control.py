@@ -1,4 +1,4 @@
-"""Control socket of a running kernel, by which it is stopped and continued.
+"""Sends requests to a running User-Mode Linux kernel, e.g. to stop or continue it.
 
 Source: arch/um/drivers/mconsole.h of the kernel. One datagram holds a request of at most 512
 characters; an answer may consist of several.

@@ -47,7 +47,7 @@ class Checkpoint(IoProgram[CheckpointParameters]):
     """A static program that does POSIX I/O itself, and for MPI-IO starts another one by mpirun."""
 
     def validate(self, parameters: CheckpointParameters) -> list[Wrong]:
-        """Check that `transfer_bytes` divides `block_bytes`, and the flags of each API."""
+        """Check that `transfer_bytes` divides `block_bytes`, and that flags fit the chosen API."""
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: CheckpointParameters) -> int:

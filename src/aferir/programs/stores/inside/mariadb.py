@@ -15,7 +15,7 @@ from aferir.programs.stores.inside.workplace import Child, Workplace
 SOCKET = "data/socket"
 """Path relative to the run's folder, as socket paths are limited to 108 bytes (unix(7))."""
 _START_LIMIT_S = 900.0
-"""Timeout of the start in seconds, which takes minutes in an emulated guest."""
+"""Time limit in s of the server's start, which takes minutes in an emulated guest."""
 _LOG = "--innodb-log-file-size=32M"
 
 
