@@ -196,7 +196,7 @@ def _addresses(link: Interface, device: str, inside: Command) -> list[Command]:
 
 
 def _own(routes: Sequence[Route]) -> list[Route]:
-    """Routes without those that the kernel adds for addresses; directly connected ones first."""
+    """Routes that the kernel did not add itself for addresses; directly connected ones first."""
     chosen = [route for route in routes if route.protocol != "kernel"]
     return sorted(chosen, key=lambda route: bool(route.gateway))
 

@@ -36,7 +36,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     undo: tuple[Command, ...]
     boot_id: str
-    """ID of the boot during which it was applied; a reboot undoes all of it."""
+    """ID of the boot during which the aggregate was applied; a reboot undoes all of it."""
     confirmed: bool = False
 
 

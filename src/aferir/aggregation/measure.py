@@ -57,7 +57,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     gap_s: float
     """Longest time in seconds in which nothing arrived on any connection of a stream."""
     gap_after_s: float
-    """Start of that gap, in seconds from the first byte."""
+    """Start of the longest gap, in seconds from the first byte."""
     link_bytes: dict[str, int]
     """Bytes of each link of host1, sent and received."""
     links_up: int | None = None
@@ -190,7 +190,7 @@ def _at(time_s: float, times: Sequence[float], totals: Sequence[float]) -> float
 
 
 def _first_traffic_s(samples: Samples) -> float:
-    """Start of the interval with the first byte, as a receiver waits for its sender."""
+    """Start of the first interval with traffic; before it, a receiver waits for its sender."""
     starts = (0.0, *samples.at_s)
     return next((start for start, n in zip(starts, samples.interval_bytes, strict=False) if n), 0.0)
 

@@ -18,7 +18,9 @@ class End(msgspec.Struct, frozen=True):
 
     namespace: str
     number: int
-    """Last number of its addresses: 1, 2, ... for hosts, 11, 12, ... for their first containers."""
+    """Last number of the end's addresses: that of the host (1, 2, ...), plus 10 for its first
+    container, 20 for the second, and so on.
+    """
     devices: tuple[str, ...]
     """Interface for each link."""
 

@@ -278,7 +278,7 @@ _MODE_WORDS = {
     "balance-tlb": "transmit load balancing",
     "balance-alb": "adaptive load balancing",
 }
-"""Names of the modes in drivers/net/bonding/bond_main.c."""
+"""Names by which the driver reports the modes (drivers/net/bonding/bond_main.c)."""
 
 
 def _fields(section: str) -> dict[str, str]:

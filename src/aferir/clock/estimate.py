@@ -24,7 +24,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     bound_s: Array
     """Largest error of the offset, in s."""
     excess_s: Array
-    """Largest part of that error caused by delays above the path's floor, in s; see `path_excess`.
+    """Largest part of the offset's error that is due to delays above the path's floor, in s; see
+    `path_excess`.
     """
 
 

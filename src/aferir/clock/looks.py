@@ -53,7 +53,7 @@ def draw_looks(
     keep: Filter,
     rate_limit: float,
 ) -> Looks:
-    """One exchange of all nodes, each with a server that is free for it."""
+    """Draw one exchange of every node; no node waits for a busy server."""
     parts = [
         _looks(
             rng,

@@ -22,7 +22,7 @@ RVEC_REMEDIES: Mapping[int, str] = {
     -4: "the machine was too busy to calibrate, or its counter is at fault: try again",
     -5: "allow this process all cores (taskset, cpuset), or do without measured offsets",
 }
-"""Remedies by `enum rvec_status`."""
+"""Remedies that are shown to the user, by `enum rvec_status`."""
 
 RGAP_REMEDIES: Mapping[int, str] = {
     -1: "a key of 16 bytes at least, and a deadline above 0",
@@ -32,7 +32,7 @@ RGAP_REMEDIES: Mapping[int, str] = {
     "and does every firewall on the way let UDP through?",
     -6: "the server was started anew: synchronise anew",
 }
-"""Remedies by `enum rgap_status`."""
+"""Remedies that are shown to the user, by `enum rgap_status`."""
 
 
 @contextmanager

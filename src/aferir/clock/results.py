@@ -9,9 +9,10 @@ import msgspec
 from aferir.clock.topology import Topology
 
 Moment = Literal["set", "all-set", "rated", "held", "held-unrated"]
-"""Time at which a node's clock is judged: `set`: after its first exchange; `all-set`: when the last
-node is set; `rated`: after its second exchange; `held`: some time after the last second exchange;
-`held-unrated`: the same with the first exchange only, which is the clock of Dutra 2015.
+"""Time at which a node's clock is judged. `set`: after its first exchange; `all-set`: after the
+first exchange of all nodes; `rated`: after its second exchange; `held`: some time after the second
+exchange of all nodes; `held-unrated`: at the same time as `held`, but with the first exchange only,
+which is the clock of Dutra 2015.
 """
 
 

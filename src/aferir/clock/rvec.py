@@ -73,7 +73,8 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """Uncertainty of the rate against CLOCK_MONOTONIC_RAW, in ppb: half of its interval's width."""
     invariance: Invariance
     """Who guarantees that the counter's rate is constant. `trusted`: the kernel, which keeps time
-    by it; `claimed`: only the processor; `none`: neither.
+    by it; `claimed`: only the processor; `given`: the caller, who supplied the counter; `none`:
+    nobody.
     """
     cores: int
     cores_checked: int

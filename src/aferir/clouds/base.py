@@ -38,7 +38,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     """Contents of an image beyond the userland, and the service that an instance of it runs."""
 
     files: dict[str, Path] = {}
-    """Absolute path in the image to the file on the host."""
+    """Files to put into the image: absolute path there, and the file on the host."""
     start: str
     """Shell command to run once the network is up; it must not wait for the service to end."""
     probe: str

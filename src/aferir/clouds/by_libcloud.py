@@ -109,6 +109,6 @@ def chosen(kind: str, wanted: str, offered: list[_Found]) -> _Found:
 
 
 def endpoint(url: str) -> dict[str, Any]:
-    """Arguments of a driver for a URL. Errors: UsageError if it is invalid."""
+    """Convert a cloud's URL to arguments of a libcloud driver. Errors: UsageError if invalid."""
     secure, host, port = credentials.address_of(url)
     return {"secure": secure, "host": host, "port": port}

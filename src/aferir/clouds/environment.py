@@ -70,7 +70,7 @@ class Clouds:
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> CloudInstance:
-        """The host, after a check of the cloud; instances are only created by programs.
+        """Check the cloud, and return this host, where programs run and request the instances.
 
         Errors: MissingError if the cloud cannot be reached, or hosts cannot be simulated.
         """

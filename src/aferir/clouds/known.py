@@ -26,10 +26,10 @@ from aferir.model.cloud import Wanted
 
 _TAG = "aferir-"
 _NAME = re.compile(f"{_TAG}([0-9a-f]{{8}}-)?[0-9a-f]{{12}}")
-"""Names of instances that an aferir made; older ones lack the owner."""
+"""Pattern of the names of aferir's instances; those made by older versions lack the owner."""
 _OWNER = "owner"
 _REMEMBERED_S = 3600.0
-"""Seconds after its last use for which a cloud without instances of ours is still searched."""
+"""Seconds, counted from its last use, for which a cloud without our instances is searched."""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):

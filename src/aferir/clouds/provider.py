@@ -28,7 +28,7 @@ class Consistency(msgspec.Struct, frozen=True):
     """Consistency of a cloud's answers: how far they may lag behind."""
 
     appears_s: float
-    """Seconds after its request during which an instance may be missing in answers."""
+    """Seconds for which an instance may be missing in answers after it was requested."""
     apart_s: float
     """Interval in seconds after which a second answer cannot come from the same stale copy."""
 

@@ -74,7 +74,7 @@ _PROVIDERS: Mapping[str, Callable[[Wanted], Provider]] = {
     "ec2": _ec2,
     "eucalyptus": _ec2,
 }
-"""Constructors of each provider; its library is imported when it is needed."""
+"""Constructor of each provider, which imports the provider's library when it is called."""
 
 
 def cloud(wanted: Wanted) -> Cloud:

@@ -37,7 +37,7 @@ _WORDS = 300
 
 
 class CloudError(ProgramError):
-    """A cloud has reported, or may have had, a failure."""
+    """A cloud has reported a failure, or its response was lost or is unreadable."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class Host:
         self.cache = cache
         self.copying = threading.Lock()
         self.places: dict[int, str] = {}
-        """Names of the host's instances by the numbers of their places."""
+        """Names of the host's instances, by the number of the place that each occupies."""
 
 
 class SimulatedCloud:

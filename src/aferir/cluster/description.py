@@ -63,9 +63,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
     """ID of the cluster's journal entry."""
     network: str
-    """ID of its network's journal entry."""
+    """ID of the journal entry of the cluster's network."""
     image: str
-    """Folder of the userland from which its nodes were started."""
+    """Folder of the userland from which the nodes were started."""
     nodes: tuple[Node, ...]
     """All nodes, the front end first."""
 

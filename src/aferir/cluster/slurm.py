@@ -1,4 +1,4 @@
-"""Slurm on a cluster: its configuration, and the start of its daemons; pure.
+"""Generates Slurm's configuration for a cluster, and the script that starts its daemons; pure.
 
 Sources: slurm.conf(5) of Slurm 22.05, munged(8).
 """
@@ -9,7 +9,7 @@ from aferir.cluster.configuration import FOLDER
 from aferir.cluster.description import FRONT, Description, address, node_name
 
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "python3")
-"""Packages of its nodes; Python is for the agents of jobs that measure on them."""
+"""Packages of nodes with Slurm; Python is for the agents of jobs that measure on them."""
 
 START = f"""#!/bin/sh
 # Starts Slurm on a node, once it is on the network.

@@ -31,7 +31,7 @@ class Clock(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of an audience that one place runs."""
+    """The viewers that one place runs: their arrival times, options and common start."""
 
     url: str
     options: tuple[str, ...]

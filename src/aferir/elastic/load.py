@@ -43,7 +43,7 @@ class Loads(msgspec.Struct, frozen=True):
 
 
 def loads(looks: Sequence[Look]) -> Loads:
-    """Loads between samples; an interval without a tick on the server's core is left out."""
+    """Loads between samples; an interval is left out if the server's core had no tick in it."""
     found = []
     for before, after in itertools.pairwise(looks):
         passed = {

@@ -29,8 +29,9 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0
-"""Seconds of a viewer's patience beyond that of Front, so that it gives up by itself only if Front
-does not answer."""
+"""Seconds by which a viewer's patience exceeds Front's, so that a viewer gives up by itself only if
+Front does not answer.
+"""
 _RELEASES_S = 180.0
 """Seconds after the last viewer within which pending instances must be released."""
 _LATE, _LATE_S = 0.1, 0.05

@@ -116,7 +116,7 @@ def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template
 
 
 def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:
-    """Wait until NGINX listens; the process ID of its worker. Errors: ProgramError."""
+    """Wait until NGINX listens; returns the process ID of its worker. Errors: ProgramError."""
     found: list[int] = []
 
     def answers_or_ended() -> bool:

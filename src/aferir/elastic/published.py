@@ -90,7 +90,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     cell: Cell
     """Cell whose number of blocked clients the simulation reproduces with `store_s`."""
     store_s: float
-    """Seconds for which an allocation that is alone uses the image store and its link."""
+    """Seconds for which an allocation without others uses the image store and its link."""
 
 
 def read(folder: Path) -> tuple[Cell, ...]:

@@ -264,7 +264,7 @@ class Service:
         del self._answers[client]
 
     def depart(self, client: int, outcome: Outcome) -> None:
-        """Remove a client with this outcome; one that is still waiting has abandoned."""
+        """Remove a client and log its outcome, which is `abandoned` if it is still waiting."""
         here = client in self._front.place or client in self._front.waiting
         if here and not self._door.closed:
             waits = client in self._front.waiting

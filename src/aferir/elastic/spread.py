@@ -146,7 +146,7 @@ class SpreadAudience:
         return Seen(watched=together(parts), parts=parts)
 
     def _clock(self, worker: str) -> Clock:
-        """A worker's clock, read outside of its tasks, so that a busy worker answers as well."""
+        """Read a worker's clock outside of its tasks, so that a busy worker answers as well."""
         exchanges = []
         for _ in range(_EXCHANGES):
             asked = time.monotonic()
