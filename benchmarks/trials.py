@@ -38,9 +38,9 @@ def trials(
     """Return that many trials of a part, of which those in `resume` are not run again.
 
     `attempt` receives the number of trials before it.
-    Several processes may append to one file: each reads it again before a trial, so at most one
-    trial a process is more than was wanted. Errors: as of `attempt`, UsageError for a file that is
-    none of ours.
+    Several processes may append to one file: each reads it again before a trial, so each process
+    runs at most one trial too many. Errors: as of `attempt`, UsageError for a file that is none of
+    ours.
     """
     made = _recorded(part, resume)
     while len(made) < wanted:

@@ -46,7 +46,7 @@ _TIME_LIMIT_S = 900.0
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Run all parts, or those that `--only` names. Errors: UsageError where there is none."""
+    """Run all parts, or those that `--only` names. Errors: UsageError if there is none."""
     return run_parts("clock", PARTS, options, note)
 
 

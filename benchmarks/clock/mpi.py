@@ -48,7 +48,7 @@ class OneHost(msgspec.Struct, frozen=True):
 
     ranks: int
     added_cpu_s: float
-    """CPU time in seconds that MPI_Init takes longer, on the rank where that is most."""
+    """CPU time in s that our library adds to MPI_Init, on the rank with the largest addition."""
     added_s: float
     """Wall time in seconds that MPI_Init takes longer on the slowest rank, waits for a core
     included.

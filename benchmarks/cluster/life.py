@@ -35,7 +35,7 @@ Lives = dict[str, list[float]]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done with clusters of one kind, and how long a user may wait for it."""
+    """Steps in the life of clusters of one kind, and the time that a user may wait for each."""
 
     part: str
     kind: NodeKind
@@ -208,7 +208,7 @@ def _cluster(*words: str) -> str:
 
 
 def _runs_on(nodes: int) -> None:
-    """Run MPI on the cluster. Errors: ProgramError unless each of so many nodes gets a rank."""
+    """Run MPI on the cluster. Errors: ProgramError unless each of `nodes` nodes gets a rank."""
     seen = set(_cluster("run", _NAME, "--", "mpirun", "-N", "1", "hostname").split())
     if len(seen) != nodes:
         raise ProgramError(f"MPI ran on {len(seen)} nodes of {nodes}")

@@ -77,11 +77,11 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 Again = Callable[[str], Iterable[Pair]]
-"""Function that runs pairs of ours and the named arm in a cell, as many as its caller consumes."""
+"""Runs pairs of our policy and the named arm in a cell, until its caller stops iterating."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a cell; fields are None if the service alone breaks its SLA there."""
+    """Results of a cell; fields are None if the service breaks its SLA there even alone."""
 
     words: str
     met: bool | None = None

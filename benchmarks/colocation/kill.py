@@ -118,9 +118,9 @@ class Patience(msgspec.Struct, frozen=True):
     """Longest waits in seconds; None: as long as it takes, for tests."""
 
     starting_s: float | None = 30.0
-    """For guard and batch program to start, and for `aferir clean` to end."""
+    """Longest wait for guard and batch program to start, and for `aferir clean` to end."""
     restoring_s: float | None = 10.0
-    """From the kill until everything is as before."""
+    """Longest wait from the kill until everything is as before."""
 
 
 _BENCH = Patience()

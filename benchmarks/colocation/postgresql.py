@@ -58,7 +58,7 @@ def running(folder: Path, settings: Iterable[str] = _SETTINGS) -> Iterator[Runni
 
 
 class _Pgbench(msgspec.Struct, frozen=True):
-    """pgbench, waiting for `begin`."""
+    """A process of pgbench that waits until `begin` is called."""
 
     child: Popen[str]
     prefix: Path

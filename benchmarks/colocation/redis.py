@@ -61,7 +61,7 @@ def running(folder: Path) -> Iterator[Running]:
 
 
 class _Benchmark(msgspec.Struct, frozen=True):
-    """redis-benchmark, waiting for `begin`."""
+    """A process of redis-benchmark that waits until `begin` is called."""
 
     child: Popen[str]
     said: Path

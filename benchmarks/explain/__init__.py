@@ -1,1 +1,1 @@
-"""Plant causes that `aferir explain` has to find, and compare environments without a cause."""
+"""Plant causes that `aferir explain` must find, and compare environments without a cause."""

@@ -1,4 +1,4 @@
-"""Judge whether `aferir explain` names the planted cause, and none where there is none."""
+"""Judge whether `aferir explain` names the planted cause, and no cause if there is none."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def cases(ground: Ground) -> tuple[Case, ...]:
 
 
 def alike(ground: Ground) -> tuple[Case, ...]:
-    """Return environments of several kinds whose features cost a program that computes nothing."""
+    """Return environments of several kinds, no feature of which slows a computing program."""
     command = f"{ground.program} spin 40000000"
     return (
         next(one for one in cases(ground) if not one.cause),

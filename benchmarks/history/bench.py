@@ -1,4 +1,4 @@
-"""Judge the change points of a series: planted ones found, false alarms, beside two peers."""
+"""Judge how often planted changes are found and false alarms occur, beside two peers."""
 
 from __future__ import annotations
 

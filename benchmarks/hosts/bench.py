@@ -245,7 +245,7 @@ def _over_hosts(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _holds(rng: np.random.Generator, hosts: int) -> bool:
-    """Whether the interval over so many hosts contains the ratio of their kind."""
+    """Whether the interval from that many simulated hosts contains the true ratio."""
     ratios = []
     for effect in rng.normal(np.log(1.02), 0.01, hosts):
         rounds = rng.normal(0.0, 0.1, 20)

@@ -28,7 +28,7 @@ _TIME_LIMIT_S = 3600.0
 
 
 def planted(options: BenchOptions, note: Note) -> list[Figure]:
-    """Rank fleets with and without a slow host, in turns; count those where it alone is named."""
+    """Rank fleets with and without a slow host; count how often it, and no other, is named."""
     trials = _QUICK_TRIALS if options.quick else _TRIALS
     right = {0: 0, 5: 0}
     said: dict[int, list[str]] = {0: [], 5: []}

@@ -119,7 +119,7 @@ def figure(kernel: str) -> Figure:
 def _is_found(kernel: str, fault: Fault, folder: Path) -> bool:
     """Whether a kernel with that fault does not verify. Errors: ProgramError, and of the compiler.
 
-    The first call compiles what kernels share, and the kernel as it is, which has to verify.
+    The first call compiles the shared sources, and the unchanged kernel, which must verify.
     """
     if not (folder / "shared").exists():
         (folder / "shared").mkdir()

@@ -73,7 +73,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Run the arms in turns. Errors: those of the client, MissingError where it is not built."""
+    """Run the arms in turns. Errors: those of the client, MissingError if it is not built."""
     found: dict[str, list[Run]] = {arm: [] for arm in _ARMS}
     runs = _QUICK_RUNS if options.quick else _RUNS
     for number in range(runs):
@@ -110,7 +110,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def compare(stdout: str, responses: Sequence[Response], connections: int) -> Run:
-    """Compare the client's result with the responses to the requests that count: the last ones."""
+    """Compare the client's result with the server's responses to the last, counted, requests."""
     said = msgspec.json.decode(stdout, type=_Said)
     counted = sorted(responses, key=lambda one: one.arrived_s)[-said.requests :]
     took = sorted(one.ended_s - one.arrived_s for one in counted)
@@ -169,7 +169,7 @@ def judge(arm: str, runs: Sequence[Run]) -> list[Figure]:
 
 
 def judge_alike(found: Mapping[str, Sequence[Run]]) -> Figure:
-    """Judge whether latencies are the same where epoll_pwait2 is refused."""
+    """Judge whether latencies are the same if epoll_pwait2 is refused."""
     plain = found["as_is"]
     ratios = [
         ours / theirs

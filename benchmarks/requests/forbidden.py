@@ -1,7 +1,7 @@
 """Run a command under a seccomp filter that refuses epoll_pwait2(2): forbidden.py ERRNO COMMAND...
 
 A container's profile that is older than the call refuses it with EPERM, a kernel before Linux 5.11
-with ENOSYS. Exit code 99 where the filter has no effect. Nothing of ours is imported.
+with ENOSYS. Exit code 99 if the filter has no effect. Nothing of ours is imported.
 """
 
 from __future__ import annotations

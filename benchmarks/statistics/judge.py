@@ -146,7 +146,7 @@ def power(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def dependence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measure how many intervals wrongly exclude 1, as values are dependent, and have a warning."""
+    """Measure how many intervals of dependent values exclude 1, and how many of these warn."""
     cases = [(kind, name, n) for kind in KINDS for name in DEPENDENT for n in SIZES]
     figures = []
     for k, (kind, name, n) in enumerate(cases):

@@ -21,7 +21,7 @@ _Named = dict[str, Figure]
 
 
 class _Document(BenchResult, frozen=True, kw_only=True):
-    """A result as the bench prints it."""
+    """A bench's result, as it prints it in JSON."""
 
 
 def main(*results: Path) -> None:

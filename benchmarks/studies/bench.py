@@ -115,7 +115,7 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
 
 
 def _run_to_its_end(words: Sequence[str]) -> str:
-    """Run aferir in the clone, where files that experiments name are; returns how it ended."""
+    """Run aferir in the clone, which has the files that experiments name; returns its end."""
     line = [*_AFERIR, *words]
     try:
         done = process.run(line, timeout_s=_RUN_S, directory=FOLDER.parent, check=False)

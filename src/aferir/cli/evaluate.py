@@ -115,7 +115,7 @@ def _runs(profile: Profile, folder: Path) -> list[Evaluation]:
 
 
 def _baseline(profile: Profile, runs: Sequence[Evaluation]) -> str:
-    """Environment of cost 1. Errors: UsageError if it is the baseline of no run."""
+    """Environment whose cost counts as 1. Errors: UsageError if it is the baseline of no run."""
     from aferir.model.words import choose
 
     known = list(dict.fromkeys(run.baseline for run in runs))
@@ -128,7 +128,7 @@ def _baseline(profile: Profile, runs: Sequence[Evaluation]) -> str:
 
 
 def _environments(profile: Profile, runs: Sequence[Evaluation]) -> list[str]:
-    """Families of environments to choose from. Errors: UsageError for names in no run."""
+    """Environments to rank, by family. Errors: UsageError for names that occur in no run."""
     from aferir.model.plan import environment_family
     from aferir.model.words import choose
 

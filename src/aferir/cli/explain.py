@@ -135,7 +135,7 @@ def _plan(document: Mapping[str, object]) -> Plan:
 
 
 def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
-    """Features that cannot be removed on this host, as keys of `[explain]`; empty: all can.
+    """Keys for `[explain]` that keep features which this host cannot remove; {} if it can all.
 
     Errors: those of the environment as a whole, or if every feature fails on its own.
     """

@@ -40,7 +40,7 @@ class Lasting(io.FileIO):
 
 
 def install() -> None:
-    """Replace `sys.stdout` and `sys.stderr` by such streams, and open closed descriptors.
+    """Make `sys.stdout` and `sys.stderr` streams that never fail; open closed descriptors.
 
     A closed descriptor would be reused for the next file that is opened, and a library or a child
     that prints would write into that file.

@@ -38,7 +38,7 @@ class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     """One way to name the source of latencies."""
 
     kinds: tuple[str, ...]
-    """Words before the colon."""
+    """Words that may stand before the colon of an address."""
     form: str
     """How an address is written, for messages."""
     start: Start

@@ -77,10 +77,10 @@ def _tables(document: Table, key: str) -> Sequence[object]:
 def _fitted(
     table: object, host: HostLimits, kinds: Mapping[str, Kind], gone: Collection[object]
 ) -> tuple[object | None, list[_Change]]:
-    """Table that fits the host, or None if even its kind's minimum does not; and changes.
+    """Reduce a table to what the host has, or to None if that is impossible; returns changes, too.
 
-    Workloads are treated alike: they have `threads`, and no memory. They do not run in environments
-    that are `gone`.
+    An environment is None if its kind needs more memory, a workload if all environments that it
+    names are `gone`.
     """
     if not is_table(table):
         return table, []

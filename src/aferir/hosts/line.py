@@ -314,7 +314,7 @@ class Line:
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:
-    """Start the command. Errors: MissingError if it does not exist here."""
+    """Start the command that reaches the host. Errors: MissingError if it does not exist here."""
     try:
         return process.start(
             _command(host),

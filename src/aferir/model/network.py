@@ -102,7 +102,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     offloads: bool = False
     """True if links send and receive segments larger than a packet (TSO, GSO, GRO)."""
     bond_offloads: bool = True
-    """True if the bond accepts such segments, each of which it sends whole on one link."""
+    """True if the bond accepts segments larger than a packet; it sends each whole on one link."""
     queue_s: float = 0.02
     """Longest time in s that a packet waits in the queue of a link before it is dropped."""
 

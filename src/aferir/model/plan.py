@@ -219,7 +219,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     idle_fractions: tuple[float, ...] = (0.0, 0.7)
     """Idle power over `peak_w`; costs are calculated for each of these fractions."""
     results_per_day: float | None = None
-    """Runs of each program per day in a year's cost; None: as many as the baseline can complete."""
+    """Runs of each program per day in the yearly cost; None: the most that the baseline can do."""
 
 
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):

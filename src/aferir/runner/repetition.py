@@ -199,7 +199,7 @@ def _read_one(program: Program[Any], done: Completed) -> Figures | Failure:
 
 
 def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning, ...]:
-    """Warn where other processes or guests used more than 0.1 CPU and 50 ms during the run."""
+    """Warn if other processes or guests used more than 0.1 CPU and 50 ms during the run."""
     cpus = max((sample.value for sample in observed if sample.metric == OTHERS), default=0.0)
     if cpus <= _OTHERS_CPUS or cpus * duration_s <= _OTHERS_S:
         return ()

@@ -72,11 +72,11 @@ def run(
     """Carry out `plan` in a new folder of `runs`, or continue an unfinished run of it.
 
     `experiment` is the experiment file as read. The newest unfinished run of the same plan and
-    version is continued, unless `fresh` is set. With `reports` the caller writes the report of the
-    returned run, which is then a complete run whose report is missing, if there is one. `kinds` and
+    version is continued, unless `fresh` is set. If the caller writes the report
+    (`reports`), a complete run without a report is returned instead, if there is one. `kinds` and
     `workloads` are indexed by name. Environments are made from `context`, which first removes what
-    dead owners left in the journal, or by the host in `elsewhere` that they are on. `facts` about
-    the machine are stored in the provenance. Time limits are measured by `clock` while aferir and
+    killed runs left, or by the host in `elsewhere` that they are on. `facts` about the machine are
+    stored in the provenance. Time limits are measured by `clock` while aferir and
     its programs run. `enough` may end the run before any round.
 
     Errors: MissingError if nothing can run here, UsageError if the folder cannot be used,

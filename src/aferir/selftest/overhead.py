@@ -72,7 +72,7 @@ class _Work(msgspec.Struct, frozen=True):
 
 
 class _Pair(msgspec.Struct, frozen=True):
-    """Durations in s of neighbouring runs."""
+    """Durations in s of runs that were made in pairs, one after the other."""
 
     baseline: tuple[float, ...]
     values: tuple[float, ...]

@@ -81,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _end(written: str, *, undo: bool) -> tuple[str, tuple[str, ...]]:
-    """Host and interfaces of `node1=eth1,eth2`. Errors: UsageError."""
+    """Parse a host and its interfaces, as in `node1=eth1,eth2`. Errors: UsageError."""
     name, _, interfaces = written.partition("=")
     names = tuple(filter(None, interfaces.split(",")))
     if not name or (not names and not undo):
