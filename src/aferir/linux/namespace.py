@@ -49,7 +49,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Star(msgspec.Struct, frozen=True):
-    """Hosts on one bridge, which has its own namespace."""
+    """Hosts (namespaces) that are connected by one bridge, which has its own namespace."""
 
     hosts: tuple[Host, ...]
     bridge: str

@@ -204,7 +204,7 @@ def _ask(
     before: Counter | None,
     clock: Callable[[], float],
 ) -> tuple[str, Counter | None, float | None]:
-    """The reason for having no power, the reading, and the power."""
+    """Read a source; returns why there is no power ("" if there is), the reading, and the power."""
     try:
         described = described or one.describe()
         now = Counter(clock(), one.read())

@@ -22,7 +22,7 @@ class Modes(msgspec.Struct, frozen=True):
 
 
 class Frequency(msgspec.Struct, frozen=True):
-    """Cycles of a program per second of its CPU time: the core's frequency, minus interruptions.
+    """Cycles per second of a program's CPU time: the core's frequency, reduced by interruptions.
 
     Averaged over the cores on which the target ran, weighted by time.
     """

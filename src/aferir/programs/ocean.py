@@ -78,7 +78,7 @@ class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ocean(Program[OceanParameters]):
-    """One job of four arms."""
+    """One job that computes the same steps in four variants (arms)."""
 
     name = PROGRAM
     parameters = OceanParameters

@@ -20,7 +20,7 @@ class Board(msgspec.Struct, frozen=True):
     """A machine type of QEMU, without devices that our guests never use."""
 
     options: str
-    """Value of `-machine`."""
+    """Value of QEMU's option `-machine`."""
     disks: frozenset[DiskDevice]
     networks: frozenset[NetworkDevice]
     bus: Literal["pci", "device"] = "pci"
