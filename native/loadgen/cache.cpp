@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kValue = "VALUE ";
 
-/// Third word of "key flags bytes": the length, which a fourth number may follow.
+/// Third word of "key flags bytes", i.e. the length; a fourth word may follow.
 std::string_view third_word(std::string_view line) {
     for (int skipped = 0; skipped < 2; ++skipped) {
         const std::size_t blank = line.find(' ');

@@ -9,7 +9,7 @@
 
 namespace aferir::loadgen {
 
-/// See `parse_keys_url`; `memcached://`.
+/// Parses a URL with the scheme `memcached`; see parse_keys_url().
 std::optional<Target> parse_cache_url(std::string_view url);
 
 /// `get` of memcached's text protocol (protocol.txt of its sources).

@@ -6,7 +6,7 @@ namespace aferir::loadgen {
 
 namespace {
 
-/// Digits of a chunk's size: 2^52 bytes are more than anybody sends.
+/// Hexadecimal digits permitted in a chunk's size: 2^52 bytes are more than anybody sends.
 constexpr int kMostDigits = 13;
 
 int hexadecimal(char byte) {

@@ -14,10 +14,10 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-/// More bytes than any video has.
+/// Stands for an unknown size of a video.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
-/// The socket wakes us four times a second of video: often enough for the buffers, seldom enough
-/// for thousands of streams.
+/// Times per second of video that the socket wakes us: often enough to keep account of the buffers,
+/// seldom enough for thousands of streams.
 constexpr double kWakesPerSecond = 4.0;
 
 }  // namespace
@@ -136,7 +136,7 @@ void Client::read_stream(Nanoseconds now) {
     after_stream(got.ended, now);
 }
 
-/// Sizes of chunks are between the content, so it cannot be discarded unread.
+/// Reads the content instead of having the kernel discard it, as the chunks' sizes lie in between.
 void Client::read_chunks(Chunks& chunks, Nanoseconds now) {
     std::array<char, 65536> buffer;
     Received got;

@@ -40,8 +40,8 @@ constexpr std::string_view outcome_name(Outcome outcome) {
 /// Driven from outside: by events of its socket, and by the alarms that it requests.
 class Client {
   public:
-    /// `intended`: time at which it was due to arrive, even if it started later; `watch`: time for
-    /// which it watches, 0: to the end.
+    /// `intended`: time at which the client was due to arrive, even if it starts later; `watch`:
+    /// time for which it watches, 0 for the whole video.
     Client(const Settings& settings, Nanoseconds intended, Nanoseconds watch)
         : settings_(&settings), intended_(intended), watch_(watch) {}
 
@@ -97,7 +97,7 @@ class Client {
     Descriptor socket_;
     std::string out_;
     ResponseHead head_;
-    /// Latest request.
+    /// Target of the latest request.
     Target asked_;
     int hops_ = 0;
     /// State of a video that is sent in chunks.

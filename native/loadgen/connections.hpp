@@ -13,7 +13,7 @@
 
 namespace aferir::loadgen {
 
-/// A connection and the request that it carries or carried last.
+/// A connection, with the request that it carries, or else its last one.
 struct Connection {
     Descriptor socket;
     /// The rest of the request that is still to be sent.
@@ -28,9 +28,11 @@ struct Connection {
     Nanoseconds last = 0;
     /// Index of the plan's address that it is connected to.
     std::size_t address = 0;
-    /// It is connected to the target's own host, not to one that an answer redirected to.
+    /// Whether it is connected to the target's own host, rather than one that an answer redirected
+    /// to.
     bool is_at_home = true;
-    /// Number of connections that had this place before: an event may be of an earlier one.
+    /// Number of connections opened in this place so far, with this one: an event with another
+    /// number is of an earlier one.
     std::uint32_t serial = 0;
 };
 

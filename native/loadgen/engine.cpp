@@ -62,7 +62,8 @@ class Engine {
         run_.health.worst_turn = std::max(run_.health.worst_turn, monotonic_now() - woken);
     }
 
-    /// Milliseconds, rounded up: a moment early would be a turn without effect.
+    /// Time in milliseconds until the next alarm, rounded up: waking a moment early would be
+    /// useless.
     [[nodiscard]] int timeout() const {
         Nanoseconds next = wheel_.next();
         if (started_ < run_.clients.size()) {
@@ -125,7 +126,7 @@ class Engine {
     Nanoseconds now_;
     Wheel wheel_;
     Run run_;
-    /// Earliest alarm of each client in the wheel.
+    /// For each client, its earliest alarm in the wheel.
     std::vector<Nanoseconds> alarms_;
     std::size_t started_ = 0;
     std::size_t finished_ = 0;

@@ -16,8 +16,8 @@ struct Arrival {
     Nanoseconds watch = 0;
 };
 
-/// Delays of the load generator itself: on a machine that is too slow, they would be blamed on the
-/// server.
+/// Delays of the load generator itself: on a machine that is too slow, the server would be blamed
+/// for them.
 struct Health {
     /// Longest time between an event's notification and the end of its processing.
     Nanoseconds worst_turn = 0;
@@ -37,10 +37,11 @@ struct Run {
     std::vector<int> streaming;
 };
 
-/// Starts all clients at their times, in one thread, and waits until the last one has left. Times
-/// count from `begin`, or from now. A client that was due before now starts at once, and its times
-/// count from when it was due. Errors: UsageError if the machine does not permit so many open
-/// connections.
+/// Starts all clients at their times, in one thread, and waits until the last one has left.
+///
+/// Times count from `begin`, or from now. A client whose time has passed already starts at once;
+/// its times still count from when it was due. Errors: UsageError if the machine does not permit so
+/// many open connections.
 Run run_clients(const Settings& settings, std::span<const Arrival> arrivals,
                 std::optional<Nanoseconds> begin = std::nullopt);
 

@@ -14,7 +14,7 @@ constexpr int kMostHops = 20;
 struct Hop {
     Target target;
     std::string text;
-    /// Whether a connection to the first host can be used.
+    /// Whether a connection to the first request's host can be used.
     bool is_at_home = false;
     int count = 0;
 };

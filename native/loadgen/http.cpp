@@ -9,8 +9,8 @@ namespace aferir::loadgen {
 
 namespace {
 
-/// Start of the first empty line at or after `from`, and its length, counted from the end of the
-/// line before; npos if there is none.
+/// Finds the first empty line at or after `from`. Returns where the line before it ends, and the
+/// length of both line ends together; npos if there is none.
 std::pair<std::size_t, std::size_t> empty_line(std::string_view text, std::size_t from) {
     for (std::size_t at = text.find('\n', from); at != std::string_view::npos;
          at = text.find('\n', at + 1)) {
@@ -59,7 +59,7 @@ std::size_t ResponseHead::feed(std::span<const char> bytes) {
     }
     const std::size_t before = text_.size();
     text_.append(bytes.data(), std::min(bytes.size(), kMostBytes - before));
-    // The end may lie across two pieces.
+    // The empty line may be split between two pieces.
     const auto [end, length] = empty_line(text_, before < 2 ? 0 : before - 2);
     if (end == std::string::npos) {
         if (text_.size() >= kMostBytes) {
@@ -122,7 +122,7 @@ bool ResponseHead::parse_field(std::string_view line) {
     return true;
 }
 
-/// One number, or the same one several times (RFC 9110, 8.6).
+/// Takes the value of Content-Length: one number, or the same one several times (RFC 9110, 8.6).
 bool ResponseHead::take_length(std::string_view value) {
     while (true) {
         const std::size_t comma = std::min(value.find(','), value.size());
@@ -139,8 +139,8 @@ bool ResponseHead::take_length(std::string_view value) {
     }
 }
 
-/// The last coding decides (RFC 9112, 6.3); any other than `chunked` goes to the end of the
-/// connection, whatever a Content-Length says.
+/// Takes the value of Transfer-Encoding. The last coding decides (RFC 9112, 6.3): with any other
+/// than `chunked` the body ends with the connection, whatever a Content-Length says.
 void ResponseHead::take_encoding(std::string_view value) {
     const std::size_t comma = value.rfind(',');
     const std::size_t last = comma == std::string_view::npos ? 0 : comma + 1;
@@ -148,7 +148,7 @@ void ResponseHead::take_encoding(std::string_view value) {
     encoded_ = encoded_ || !same_word(value, "identity");
 }
 
-/// Options of the connection, in a list (RFC 9110, 7.6.1): "close" is one among others.
+/// Takes the value of Connection: a list of options (RFC 9110, 7.6.1), of which "close" may be one.
 void ResponseHead::take_connection(std::string_view options) {
     while (true) {
         const std::size_t comma = std::min(options.find(','), options.size());

@@ -11,8 +11,8 @@
 
 namespace aferir::loadgen {
 
-/// A request without a body in HTTP/1.1, with a user agent. The server closes the connection after
-/// it unless it `keeps` it.
+/// A request in HTTP/1.1 without a body, with a user agent. It asks the server to close the
+/// connection afterwards, unless `keeps`.
 std::string request(std::string_view method, const Target& target, bool keeps = false);
 
 /// The head of an HTTP/1.x response, read piece by piece as it arrives (RFC 9112): lines may end
@@ -29,7 +29,7 @@ class ResponseHead {
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return status_; }
-    /// Nothing if the body is in chunks, or ends with the connection.
+    /// Length of the body; nothing if the body is in chunks, or ends with the connection.
     [[nodiscard]] std::optional<std::int64_t> content_length() const {
         return encoded_ ? std::nullopt : content_length_;
     }

@@ -9,7 +9,7 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr std::size_t kLongestKey = 250;
-/// A key with what stands around it in a line.
+/// Bytes of the longest line that is accepted: a key and the words around it.
 constexpr std::size_t kLongestLine = 512;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kLineEnd = 2;

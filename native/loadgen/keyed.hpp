@@ -44,8 +44,8 @@ class KeyedAnswer {
   protected:
     KeyedAnswer() = default;
 
-    /// Reads a line without its end: calls one of the functions below, or none for a line without
-    /// effect.
+    /// Handles a line, given without its end: calls one of the functions below, or none if the line
+    /// has no effect.
     virtual void take_line(std::string_view line) = 0;
     /// A value was skipped.
     virtual void value_ended() {}
@@ -54,7 +54,7 @@ class KeyedAnswer {
     void finish(int status);
     void fail() { state_ = Answer::State::kBroken; }
 
-    /// A length between 0 and 1 TiB; nothing if the text is none.
+    /// Parses a length between 0 and 1 TiB; nothing if the text is not one.
     static std::optional<std::int64_t> length_of(std::string_view text);
 
   private:

@@ -7,7 +7,8 @@ namespace aferir::loadgen {
 /// CPU time of this process, user and system.
 double cpu_seconds();
 
-/// Permits so many open connections. Errors: UsageError if the system does not allow that.
+/// Raises the limit of open files to allow so many connections. Errors: UsageError if the system
+/// does not permit it.
 void allow_files(std::size_t connections);
 
 }  // namespace aferir::loadgen

@@ -13,7 +13,8 @@ using Nanoseconds = std::int64_t;
 /// the picture until then: a violation of real time (Dutra 2015, 4.3.3).
 class Playback {
   public:
-    /// All arguments are above 0; a start-up buffer longer than the video holds the whole video.
+    /// All arguments are above 0. A start-up buffer longer than the video is filled by the whole
+    /// video.
     Playback(double bytes_per_second, std::int64_t startup_bytes, std::int64_t total_bytes);
 
     /// Records that `received` bytes, counted from the first, have arrived by `at`. `empty_at`:
@@ -35,7 +36,8 @@ class Playback {
     [[nodiscard]] std::optional<Nanoseconds> began() const { return began_; }
     [[nodiscard]] int violations() const { return violations_; }
     [[nodiscard]] int own_violations() const { return own_; }
-    /// Time for which the picture stood still because of violations, not of our own.
+    /// Time for which the picture stood still because bytes were late, not because this program
+    /// was.
     [[nodiscard]] Nanoseconds stalled() const { return stalled_; }
     [[nodiscard]] Nanoseconds longest_stall() const { return longest_; }
 

@@ -9,7 +9,7 @@
 
 namespace aferir::loadgen {
 
-/// See `parse_keys_url`; `redis://`.
+/// Parses a URL with the scheme `redis`; see parse_keys_url().
 std::optional<Target> parse_redis_url(std::string_view url);
 
 /// `MGET` in the second version of Redis' protocol (RESP2), which Valkey and KeyDB speak as well.

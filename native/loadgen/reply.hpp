@@ -35,7 +35,7 @@ class Reply {
     [[nodiscard]] int status() const {
         return std::visit([](const auto& it) { return it.status(); }, answer_);
     }
-    /// Empty if it is no redirection.
+    /// Target of a redirection; empty if the response is none.
     [[nodiscard]] std::string location() const {
         const auto* answer = std::get_if<Answer>(&answer_);
         return answer != nullptr ? answer->location() : std::string();

@@ -54,7 +54,7 @@ struct Sums {
     }
 };
 
-/// Nearest rank; `values` sorted.
+/// Quantile of sorted values by nearest rank.
 double quantile(const std::vector<Nanoseconds>& values, double share) {
     if (values.empty()) {
         return 0.0;

@@ -43,7 +43,7 @@ Target named(Target target, const std::string& host) {
     return target;
 }
 
-/// Number of each target's group: targets of one host are in the same group.
+/// For each target, the number of its group; targets of one host are in the same group.
 std::vector<std::size_t> group_by_host(const std::vector<Weighted>& targets) {
     std::map<std::string, std::size_t> hosts;
     std::vector<std::size_t> groups;
@@ -190,8 +190,9 @@ class Sender {
         read(number);
     }
 
-    /// The event may belong to a response that has been read already. A connection is useless if
-    /// the server closes it, or sends something without a request.
+    /// Handles an event of an idle connection, which may belong to a response that has been read
+    /// already. The connection is useless if the server closes it, or sends something without a
+    /// request.
     void look_at_idle(std::uint32_t number) {
         const Connection& it = connections_[number];
         std::array<char, 1> byte;
@@ -278,8 +279,8 @@ class Sender {
         return wanted.hop ? wanted.hop->target : homes_[wanted.target];
     }
 
-    /// Nobody answered at that address of the host: the next one is used from now on. Returns
-    /// whether the request is tried there, which it is not if all addresses have failed.
+    /// Called if nobody answered at that address of the host: from now on the next one is used.
+    /// Returns whether the request is tried there; it is not if all addresses have failed.
     bool ask_elsewhere(Wanted wanted, std::size_t address) {
         if (!is_at_home(wanted) || !leave(address) || ++wanted.tried >= plan_->addresses.size()) {
             return false;
@@ -365,14 +366,14 @@ class Sender {
     Descriptor epoll_;
     Waiter waiter_;
     Source source_;
-    /// Group of connections of each target.
+    /// For each target, the number of its group of connections.
     std::vector<std::size_t> groups_;
     Connections connections_;
     Tally tally_;
     std::vector<std::string> texts_;
     /// The targets, with the host's name.
     std::vector<Target> homes_;
-    /// Index in the plan's addresses.
+    /// Index, among the plan's addresses, of the one in use.
     std::size_t address_ = 0;
     std::string no_answer_;
     /// Requests that are due and have no connection.

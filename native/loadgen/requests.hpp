@@ -28,9 +28,11 @@ struct Step {
     double rate = 0.0;
 };
 
-/// An open loop: intervals between requests are exponential, whatever the outcome of earlier ones.
-/// Or a closed loop: each of `users` sends its next request when it has its answer and has thought,
-/// as Faban's users do.
+/// A load to generate: an open or a closed loop.
+///
+/// In an open loop, intervals between requests are exponential, whatever the outcome of earlier
+/// ones. In a closed loop, each of `users` sends its next request when it has its answer and has
+/// thought, as Faban's users do.
 struct Plan {
     std::vector<Weighted> targets;
     /// Value of HTTP's header Host; empty: the host in the URL.
@@ -58,8 +60,8 @@ struct Plan {
 /// One request that was counted.
 struct Asked {
     Nanoseconds intended = 0;
-    /// Time from when the request was due to the last byte, by the kernel's stamp; for a failed
-    /// one, at least the patience.
+    /// Time from when the request was due until its last byte arrived, by the kernel's stamp; at
+    /// least the patience if the request failed.
     Nanoseconds latency = 0;
     int status = 0;
     std::uint32_t target = 0;
@@ -68,14 +70,14 @@ struct Asked {
 struct Measured {
     std::uint64_t intended = 0;
     std::uint64_t answered = 0;
-    /// Failed requests by reason; together with `answered` they are all that were due.
+    /// Number of failed requests by reason. With `answered`, these add up to all that were due.
     std::map<std::string, std::uint64_t> failures;
     /// Latencies of all requests. Failed ones count with the patience, so that quick failures do
     /// not look like quick answers.
     Histogram latencies;
     /// Sum of all latencies.
     double latencies_s = 0.0;
-    /// Delays of requests behind the time at which they were due, including waits for a connection,
+    /// Time from when each request was due until it was sent, including waits for a connection,
     /// which the service causes.
     Histogram delays;
     /// Delays that the load generator itself caused.

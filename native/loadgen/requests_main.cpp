@@ -137,7 +137,7 @@ std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {
     return targets;
 }
 
-/// The one target of the plan, at each of those addresses.
+/// The plan's only target at each address of its host.
 std::vector<aferir::loadgen::Target> addresses_of(const Plan& plan, std::string_view text) {
     std::vector<aferir::loadgen::Target> found;
     while (!text.empty()) {

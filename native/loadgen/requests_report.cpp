@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::array kShares{0.01, 0.05, 0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
                              0.75, 0.8,  0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0};
-/// Delay of our own, in s, that is below the resolution of all figures.
+/// Delays of our own, in s, below which they cannot be seen in any result.
 constexpr double kUnnoticed = 1e-3;
-/// Largest permitted share of our own delays in the 95th percentile.
+/// Share of the 95th percentile of latency that our own delays may make up.
 constexpr double kTolerated = 0.1;
 
 std::string text_of(double value) { return JsonObject().number("", value).str(); }
 
-/// `{"":1.5}` without its frame.
+/// The number as JSON writes it: cut out of `{"":1.5}`.
 std::string bare(double value) {
     const std::string framed = text_of(value);
     const std::size_t colon = framed.find(':');

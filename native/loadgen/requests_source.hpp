@@ -20,7 +20,7 @@ struct Wanted {
     bool again = false;
     /// Number of the host's addresses that have failed this request.
     std::size_t tried = 0;
-    /// Current target after redirections; nothing without any.
+    /// Target to which redirections have led; nothing if there was none.
     std::shared_ptr<const Hop> hop = nullptr;
 };
 
@@ -50,8 +50,8 @@ class Source {
     std::size_t step_ = 0;
     /// The latest moment that was drawn for an open loop.
     Nanoseconds drawn_ = 0;
-    /// Of those that are to be taken, the earliest first: one of an open loop, and one for each
-    /// user who thinks of a closed one.
+    /// Due times of requests not yet taken, earliest first: the next one of an open loop, or one
+    /// for each user of a closed loop who is thinking.
     std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> moments_;
 };
 

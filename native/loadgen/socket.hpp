@@ -16,7 +16,7 @@ Nanoseconds monotonic_now();
 /// Result of one read from a socket.
 struct Received {
     std::int64_t bytes = 0;
-    /// Time at which the last of them reached this machine, by the kernel's stamp.
+    /// Time at which the last of these bytes reached this machine, by the kernel's stamp.
     Nanoseconds at = 0;
     /// The other end has closed, or the connection is broken.
     bool ended = false;

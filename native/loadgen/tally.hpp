@@ -11,12 +11,12 @@
 
 namespace aferir::loadgen {
 
-/// Counts the requests that are intended between the warm-up and the ramp-down.
+/// Counts the requests that are due between the warm-up and the ramp-down.
 class Tally {
   public:
     Tally(const Plan& plan, const Tell& tell) : plan_(&plan), tell_(&tell) {}
 
-    /// Time in ns since the start at which it was noticed that the request is due.
+    /// Records that a request is due; `moment`: ns since the start at which this was noticed.
     void due(const Wanted& wanted, Nanoseconds moment) {
         if (counts(wanted)) {
             measured_.own_delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
@@ -31,7 +31,8 @@ class Tally {
         }
     }
 
-    /// The latency in ns of a request with this status; it failed unless `failure` is empty.
+    /// Records the end of a request, with its latency in ns and its status; it failed unless
+    /// `failure` is empty.
     void ended(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
         if (!counts(wanted)) {
             return;

@@ -9,10 +9,10 @@
 
 namespace aferir::loadgen {
 
-/// Of a line of HTTP (RFC 9110, 5.6.3).
+/// Blanks within a line of HTTP (RFC 9110, 5.6.3).
 inline constexpr std::string_view kBlanks = " \t";
 
-/// The number that all of the text is; nothing where it is none.
+/// Parses a text that consists of one number; nothing if it does not.
 template <typename Number>
 std::optional<Number> number(std::string_view text) {
     Number value{};
@@ -23,7 +23,7 @@ std::optional<Number> number(std::string_view text) {
     return value;
 }
 
-/// Whether two words are the same but for capital letters of ASCII.
+/// Whether two words are equal if capital letters of ASCII are taken for small ones.
 inline bool same_word(std::string_view one, std::string_view other) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     return std::ranges::equal(one, other, {}, lower, lower);

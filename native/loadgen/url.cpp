@@ -73,7 +73,7 @@ std::string named(const std::string& host, std::uint16_t port) {
 }
 
 void set_port(Target& target, std::uint16_t port) {
-    // Of either family it is at the same place (netinet/in.h).
+    // The port is at the same place in addresses of both families (netinet/in.h).
     static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
     sockaddr_in place{};
     std::memcpy(&place, &target.address, sizeof place);
@@ -81,7 +81,8 @@ void set_port(Target& target, std::uint16_t port) {
     std::memcpy(&target.address, &place, sizeof place);
 }
 
-/// A URL with the host name of `base`, if that is not a numeric address.
+/// Parses a URL that has the host name of `base`; nothing for another name, or if that is a numeric
+/// address.
 std::optional<Target> of_same_name(const Target& base, std::string_view url) {
     if (!same_word(url.substr(0, kScheme.size()), kScheme)) {
         return std::nullopt;

@@ -17,7 +17,7 @@ struct Target {
     std::string path;
 };
 
-/// Nothing if the text is no such URL; names are not looked up.
+/// Parses such a URL; nothing if the text is not one. Names are not looked up.
 std::optional<Target> parse_url(std::string_view url);
 
 /// The same target at another numeric address of the host; nothing if it is not numeric.

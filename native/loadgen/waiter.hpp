@@ -12,8 +12,8 @@
 
 namespace aferir::loadgen {
 
-/// Events of an epoll instance, waited for with a timeout of nanoseconds. Before Linux 5.11, and
-/// under a seccomp profile that is older than it, there is no epoll_pwait2: ppoll waits as exactly.
+/// Waits for events of an epoll instance, with a timeout in nanoseconds. epoll_pwait2 does so, but
+/// is missing before Linux 5.11 and under older seccomp profiles: there, ppoll waits as exactly.
 class Waiter {
   public:
     explicit Waiter(int epoll) : epoll_(epoll) {}

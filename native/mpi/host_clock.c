@@ -54,8 +54,8 @@ static uint64_t mix(uint64_t hash, const char* text) {
     return hash * 0x100000001b3U;
 }
 
-/* The process that made the socket by which a rank talks to its launcher (PMI, of Hydra and Slurm):
- * one for the ranks of a host, and another one for each job. 0: there is none, or it is unknown. */
+/* Identifies the launcher by the process that made the socket to it (PMI, of Hydra and Slurm): the
+ * same for all ranks of a host, different for each job. 0 if there is none, or it is unknown. */
 static uint64_t launcher(void) {
     const char* number = getenv("PMI_FD");
     struct ucred peer = {0, 0, 0};
@@ -65,11 +65,13 @@ static uint64_t launcher(void) {
     return known && peer.pid > 0 ? (uint64_t)peer.pid : 0;
 }
 
-/* The user's and the launcher's words for the job, made different for each host: containers and
- * namespaces with names of their own may share memory, and are hosts all the same. A job that was
- * killed may have ranks left that still begin when one of the same name does, which must not be
- * taken for its own; so the launcher itself counts, too. Without any of these the ranks' common
- * parent is taken, which a wrapping shell would hide: then they synchronise by messages. */
+/* Names the job after the IDs that the user and the launcher give it, and after the host:
+ * containers and namespaces with host names of their own count as hosts, even if they share memory.
+ *
+ * Ranks left behind by a killed job may still start while a new job of the same name does, and must
+ * not join it; so the launcher's process is part of the name, too. Without any of these, the name
+ * comes from the ranks' common parent. If each rank has a shell of its own as parent, ranks do not
+ * find each other's page, and synchronise by messages. */
 void host_clock_name(char out[HOST_CLOCK_NAME]) {
     struct utsname system;
     uint64_t hash = mix(0xcbf29ce484222325U, getenv("AFERIR_MPI_JOB"));
@@ -97,8 +99,8 @@ static struct rvec_rate page_rate(const struct host_page* page) {
     return rate;
 }
 
-/* Starts an update: until set_timeline no thread reads by the timeline. Callers of both hold the
-   lock. */
+/* Starts an update: until set_timeline(), no thread reads by the timeline. Callers of both
+   functions hold the lock. */
 static void begin_update(struct host_page* page) {
     uint32_t generation = atomic_load_explicit(&page->generation, memory_order_relaxed);
     atomic_store_explicit(&page->generation, generation | 1, memory_order_relaxed);
@@ -127,9 +129,9 @@ static int try_lock(struct host_page* page) {
 
 static void unlock(struct host_page* page) { atomic_store(&page->lock, 0); }
 
-/* Takes the rate from the whole time since the first look. One that the quick read cannot convert,
- * of a counter below 1 GHz on x86-64, is left, and the reference goes on being read. A timeline
- * that is in use goes on from a counter that is read once nobody reads by the old rate. */
+/* Sets the rate from the whole time since the first look. A rate that the quick read cannot convert
+ * (on x86-64, of a counter below 1 GHz) is not set, and the reference is read as before. If the
+ * timeline is in use, it continues from a counter value read once no thread uses the old rate. */
 static void set_rate(struct host_page* page, const struct witness* now) {
     struct calibration better;
     if (rvec_calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
@@ -162,8 +164,9 @@ void host_clock_calibrate(void) {
     }
 }
 
-/* A look at the reference clock by whichever process comes first: has the counter jumped, as it
- * does when a machine is suspended or moved, and can its rate be told better by now? */
+/* Takes a look at the reference clock; the first process that is due does it for all. It finds
+ * whether the counter has jumped, as when a machine is suspended or moved, and whether its rate can
+ * now be determined better. */
 static void check(struct host_page* page) {
     struct witness now = rvec_calibration_look(&source, NULL, TRIES);
     struct suspicion suspicion = {page->suspect, CHECK_NS};
@@ -225,7 +228,8 @@ static uint64_t slow_ns(void) {
     return reader.base_ns + (uint64_t)rate_ns(reader.rate, since_base);
 }
 
-/* Counters before reader.from, as of a core that lags, look like ones far behind it. */
+/* A counter before reader.from, e.g. that of a core that lags, becomes a very large unsigned
+ * difference, and so takes the slow path. */
 uint64_t host_clock_ns(void) {
     if (__builtin_expect(!uses_counter, 0)) {
         return slow_ns(); /* an old processor has no RDTSCP */
@@ -246,7 +250,8 @@ uint64_t host_clock_identity(void) { return atomic_load(&joined)->identity; }
 
 uint32_t host_clock_attached(void) { return atomic_load(&atomic_load(&joined)->attached); }
 
-/* Readings are whole nanoseconds of a counter that counts faster, or of CLOCK_MONOTONIC_RAW. */
+/* Resolution in seconds: readings are whole nanoseconds, so it is 1 ns unless the counter is
+ * slower. */
 double host_clock_tick_s(void) {
     const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
     double ns = 1;

@@ -16,10 +16,10 @@
 void host_clock_prepare(void);
 /* Maps the page of that name if another process has made it, for host_clock_attach to join. */
 void host_clock_find(const char* name);
-/* Joins the page that processes of the same user call by this name; makes a private one if that
-   fails. */
+/* Joins the page that other processes of the same user share under this name; makes a private page
+   if that fails. */
 void host_clock_attach(const char* name);
-/* Removes the page's name, if the job that it was for does not start. */
+/* Removes the page's name, in case the job does not start. */
 void host_clock_leave(void);
 /* Takes the second look, unless another process has done so or is doing so, and removes the
    page's name. */

@@ -35,7 +35,8 @@ static int is_ours(int file) {
            (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/* Has the name not been removed, or taken for another page, since the file was opened? */
+/* Whether the file still has this name: it may have been removed, or the name given to another
+ * page, since the file was opened. */
 static int still_has_name(int file, const char* name) {
     struct stat opened, named;
     int again = shm_open(name, O_RDONLY | O_NOFOLLOW, 0);
@@ -52,8 +53,8 @@ static struct host_page* map(int file) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-/* A new page, or one that a job of the same name left behind when it was killed: emptied. The
- * caller holds the exclusive lock, so nobody has it mapped. */
+/* Makes a page in an empty file, or in one that a killed job of the same name left behind, which is
+ * emptied. The caller holds the exclusive lock, so nobody has it mapped. */
 static struct host_page* make(int file, const struct witness* first, int uses_counter) {
     if (ftruncate(file, 0) != 0 || ftruncate(file, sizeof(struct host_page)) != 0) {
         return NULL;
@@ -65,9 +66,9 @@ static struct host_page* make(int file, const struct witness* first, int uses_co
     return page;
 }
 
-/* Each process that uses a page has its file open with a shared lock, which goes with the process
- * however it ends. Who gets the exclusive lock therefore knows that nobody uses the page. `first`
- * NULL: a page that nobody uses is none. */
+/* Joins the page in a file. Each process that uses a page holds a shared lock on its file, which
+ * ends with the process however that ends; so whoever gets the exclusive lock knows that nobody
+ * uses the page. If `first` is NULL, a page that nobody uses is not joined. */
 static struct host_page* use_file(int file, const char* name, const struct witness* first,
                                   int uses_counter) {
     struct host_page* page = NULL;
@@ -77,7 +78,8 @@ static struct host_page* use_file(int file, const char* name, const struct witne
         }
         page = make(file, first, uses_counter);
     }
-    /* Between the two locks another process may have made it anew, at the same place. */
+    /* Between releasing one lock and taking the other, another process may have made the page anew
+     * in this file. */
     if (flock(file, LOCK_SH | LOCK_NB) == 0 && still_has_name(file, name)) {
         return page != NULL ? page : map(file);
     }

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Cards are not written at the same time; MPI_Init ends on all ranks within less than this. */
+/* Ranks write their cards at different times, which differ by less than this: the time within which
+ * MPI_Init ends on all ranks. */
 static const uint64_t SKEW_NS = 1000000000;
 
 struct owned {
@@ -69,7 +70,7 @@ uint64_t hosts_epoch_shift(const struct rank_card* cards, uint32_t ranks) {
             latest = cards[rank].time_ns;
         }
     }
-    /* Of two hosts that show about the same, the cards do not tell which one shows more. */
+    /* The cards cannot tell which of two hosts is ahead if their times are about equal. */
     for (uint32_t rank = 1; rank < ranks && !alone; ++rank) {
         if (cards[rank].clock != cards[0].clock &&
             cards[rank].time_ns + SKEW_NS > cards[0].time_ns) {

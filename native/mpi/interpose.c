@@ -1,7 +1,7 @@
 /* MPI_Wtime as one strictly increasing time for all ranks: the C entry points.
  *
- * Preloaded before the MPI library; each function stands in front of the one of the profiling
- * interface (MPI 3.1, section 14.2). */
+ * Preloaded before the MPI library. Each function here replaces MPI's and calls the original by its
+ * name in the profiling interface (MPI 3.1, section 14.2). */
 #define _GNU_SOURCE
 #include "interpose.h"
 
@@ -24,10 +24,10 @@ static uint64_t added_ns, added_cpu_ns; /* to MPI_Init, by us: on the wall, and 
 
 static char page_name[HOST_CLOCK_NAME]; /* MPI_Init changes what it is made of */
 
-/* As soon as the process is there: the longer the counter is watched, the better its rate, and a
- * rank that loses its core within MPI_Init makes all others wait. The page is looked for here but
- * neither made nor joined: this may be a shell around the program, which has this library, too,
- * is no rank, and would leave a page that nobody unlinks. */
+/* Runs as soon as the process starts: the longer the counter is watched, the better its rate, and a
+ * rank that loses its core within MPI_Init makes all others wait. Looks for the page, but neither
+ * makes nor joins it: the process may be a shell that starts the program. It has this library
+ * loaded, too, but is no rank, and would leave a page that nobody removes. */
 __attribute__((constructor)) static void prepare(void) {
     host_clock_prepare();
     host_clock_name(page_name);
@@ -53,8 +53,8 @@ static uint64_t cpu_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-/* A second MPI_Init is an error of the program's, which MPI reports; the time of the first stays.
- */
+/* A second call of MPI_Init is the program's error, which MPI reports; the time set by the first
+ * call stays. */
 void interpose_before_init(void) {
     if (atomic_fetch_add(&depth, 1) != 0 || is_attached) {
         return;
@@ -101,8 +101,8 @@ void interpose_after_init(int status) {
     }
 }
 
-/* Reports how far the hosts' clocks have deviated from offset and rate, which is unknown while a
- * job runs. */
+/* Reports how far the hosts' clocks have deviated from their offsets and rates, which cannot be
+ * known before the job ends. */
 void interpose_before_finalize(void) {
     if (!synchronised.report || !synchronised.ok || synchronised.hosts < 2) {
         return;
@@ -118,8 +118,9 @@ void interpose_before_finalize(void) {
     }
 }
 
-/* A double holds nanoseconds exactly for 104 days of a host's life, seconds for 48. Past that two
- * readings may round to the same value, so strictness is kept on what is given out. */
+/* A double holds a host's nanoseconds exactly for 104 days and its time in seconds for 48 days.
+ * After that two readings may round to the same value, so the values returned are themselves kept
+ * strictly increasing. */
 double interpose_wtime(void) {
     static _Thread_local double last;
     const struct look_result* time = atomic_load_explicit(&global_time, memory_order_acquire);
@@ -152,8 +153,8 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 #if MPI_VERSION >= 4
-/* Sessions have no communicator of all processes over which one time could be agreed on: a clock
- * for each host is what they get (MPI 4.0, section 11.3). */
+/* A session has no communicator of all processes that could agree on one time, so its processes get
+ * a clock for each host (MPI 4.0, section 11.3). */
 int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
     static atomic_int said;
     if (!interpose_is_global() && atomic_exchange(&said, 1) == 0) {

@@ -1,9 +1,9 @@
 /* The Fortran entry points: mpif.h, `use mpi` and `use mpi_f08`.
  *
- * Open MPI's Fortran library calls PMPI_* directly and its f08 module initialises through
- * mpi_init_f08_, MPICH's sets up Fortran's constants in mpi_init_: so each has to be stood in front
- * of, and the original has to run. It is looked up when it is called, because a C program has no
- * Fortran library. */
+ * Open MPI's Fortran library calls PMPI_* directly, and its f08 module initialises through
+ * mpi_init_f08_; MPICH's sets up Fortran's constants in mpi_init_. So each of these functions has
+ * to be replaced, and has to call its original, which is looked up at run time because a C program
+ * has no Fortran library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -11,7 +11,7 @@
 
 #include "interpose.h"
 
-/* Sets an optional ierror, which may have been left out. */
+/* Sets the argument ierror unless the caller omitted it. */
 static void give_status(MPI_Fint* ierror, int status) {
     if (ierror != NULL) {
         *ierror = status;
@@ -68,7 +68,7 @@ static void finalize(const char* name, MPI_Fint* ierror) {
     give_status(ierror, status);
 }
 
-/* Attribute keys of Fortran are those of C in Open MPI, and one more in MPICH. */
+/* Fortran's attribute keys equal those of C in Open MPI; in MPICH they are greater by one. */
 #if defined(MPICH_VERSION)
 enum { FORTRAN_WTIME_IS_GLOBAL = MPI_WTIME_IS_GLOBAL + 1 };
 #else

@@ -5,13 +5,13 @@
 
 #include "bound.h"
 
-/* As in Dutra 2015 the first 5 exchanges are not counted: their partner was listening for long,
- * while later it has just sent, which made that way alone up to 3 us shorter over TCP. But where
- * the thesis looks at the 20 shortest of up to 10,000, here a program waits in MPI_Init, so the
- * rule looks at 4 round trips, whose standard deviation has to be below the 500 ns of the thesis:
- * for 4 that are alike both ranks were running. At most 18 exchanges, of which HCA3 takes 20. Two
- * oscillators differ by at most 250 ppm. With AFERIR_MPI_RULE=published the rule is the thesis's
- * own, to compare the two. */
+/* As in Dutra 2015, the first 5 exchanges are not counted: in them the partner has been listening
+ * for long, later it has just sent, which made that way alone up to 3 us shorter over TCP. The
+ * thesis then stops by the 20 shortest of up to 10,000 exchanges. Here a program waits in MPI_Init,
+ * so the rule considers only 4 round trips, whose standard deviation must be below the thesis's 500
+ * ns: if 4 are so similar, both ranks were running. At most 18 exchanges are made; HCA3 makes 20.
+ * Two oscillators differ by at most 250 ppm. With AFERIR_MPI_RULE=published the thesis's own rule
+ * is used, to compare the two. */
 struct filter_rule look_rule(void) {
     static const struct filter_rule quick = {5, 4, 9, 13, 500, 250};
     static const struct filter_rule published = {5, 20, 20, 9995, 500, 250};
@@ -48,8 +48,9 @@ int look_at(const struct asker* asker, struct look_result* out) {
     if (!rgap_filter_finish(&filter, &estimate)) {
         return 0;
     }
-    /* The middle of what is certain. The 10th percentiles that filter_finish prefers suit stamps
-     * that are noisy themselves; a counter's are not, and on busy cores percentiles are waits. */
+    /* Takes the middle of the interval that is certain. The 10th percentiles that filter_finish()
+     * prefers suit noisy stamps; a counter's are not noisy, and on busy cores percentiles contain
+     * waits. */
     int64_t width = estimate.highest_ns - estimate.lowest_ns;
     out->offset_ns = estimate.lowest_ns + width / 2;
     out->doubt_ns = (uint64_t)(width - width / 2) + answer.doubt_ns;

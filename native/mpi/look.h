@@ -36,7 +36,8 @@ struct look_result {
 int look_at(const struct asker* asker, struct look_result* out);
 
 /* Sets the rate of `second` from both looks, as librgap does. If the looks are too close in time
- * for a useful rate, it stays 0, and its doubt is the largest rate of two oscillators. */
+ * for a useful rate, it stays 0, and its uncertainty is the largest difference in rate of two
+ * oscillators. */
 void look_rate(const struct look_result* first, struct look_result* second);
 
 /* Global minus local time at a given local time, by offset and rate. */

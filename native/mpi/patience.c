@@ -7,11 +7,11 @@
 
 #include "host_clock.h"
 
-/* Both of a pair have to be running at the same time for an exchange that is worth anything; then
- * each answer comes before the other's patience ends, and they run through all their exchanges. So
- * they spin for longer than a round trip over TCP takes (15 us here). Each time for another while:
- * where pairs take turns on the same cores with equal patience, they fall into step, and the two of
- * a pair may never meet. To let others run costs less than 1 us where there are none. */
+/* Both ranks of a pair have to run at the same time for a useful exchange: then each answer comes
+ * before the other's patience ends, and they run through all their exchanges. So they spin for
+ * longer than a round trip over TCP takes (15 us here). The time varies from wait to wait: pairs
+ * that take turns on the same cores with equal patience fall into step, and the two ranks of a pair
+ * might never run together. Yielding costs less than 1 us if nobody else wants to run. */
 static const uint64_t SPIN_LEAST_NS = 10000, SPIN_RANGE_NS = 40000, YIELD_NS = 2000000;
 
 /* A rank that waits for its turn in the tree sleeps, for longer and longer times, so as to
@@ -44,7 +44,8 @@ void patience_end(struct patience* patience) {
     }
 }
 
-/* The high half of a product with the golden ratio's odd 64 bits (Knuth, volume 3, section 6.4). */
+/* Spreads durations by multiplying with the golden ratio as a 64-bit odd number, and taking the
+ * upper half (Knuth, volume 3, section 6.4). */
 static uint64_t spin_ns(uint64_t now) {
     return SPIN_LEAST_NS + ((now * 0x9e3779b97f4a7c15U) >> 32) % SPIN_RANGE_NS;
 }

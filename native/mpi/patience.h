@@ -1,8 +1,8 @@
 /* Waits for messages on cores that are shared.
  *
  * MPI libraries wait by spinning, since they expect a core for each rank. If ranks share cores with
- * each other or with other programs, a rank that spins delays the very rank that it waits for, by a
- * time slice at each message; and one that yields its core too soon is never running when the
+ * each other or with other programs, a spinning rank delays the very rank that it waits for, by a
+ * time slice for each message; and a rank that yields its core too soon is never running when the
  * answer comes. */
 #ifndef AFERIR_MPI_PATIENCE_H
 #define AFERIR_MPI_PATIENCE_H

@@ -12,13 +12,15 @@
 #include "patience.h"
 #include "tree.h"
 
-/* On MPI_COMM_WORLD itself: making a communicator takes longer than the whole synchronisation.
- * Messages between two ranks do not overtake one another (MPI 3.1, section 3.5) and each side
- * knows how many there will be, so none can be taken for one of the program's, which has not yet
- * been told that MPI is there. The standard guarantees tags up to 32767 (section 8.1.2). */
+/* Tags of our messages, on MPI_COMM_WORLD itself, as making a communicator takes longer than the
+ * whole synchronisation. They cannot be confused with the program's, which has not yet returned
+ * from MPI_Init: messages between two ranks do not overtake one another (MPI 3.1, section 3.5), and
+ * each side knows how many there will be. The standard guarantees tags up to 32767 (section 8.1.2).
+ * */
 enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
 
-/* MORE may follow; LAST wants an answer and is the last; DONE wants none. */
+/* After QUESTION_MORE others may follow; QUESTION_LAST is the last that wants an answer;
+ * QUESTION_DONE wants none. */
 enum { QUESTION_MORE, QUESTION_LAST, QUESTION_DONE };
 
 /* As long as an answer, so that both ways take the same time. */
@@ -175,7 +177,8 @@ static int sync_hosts(const struct rank_card* cards, int ranks, struct sync_resu
 }
 
 #if defined(OPEN_MPI)
-/* With these Open MPI lets a rank leave MPI_Init before another has entered it. */
+/* With either of these settings, Open MPI lets a rank leave MPI_Init before another has entered it.
+ * */
 extern bool ompi_async_mpi_init __attribute__((weak));
 extern bool opal_pmix_base_async_modex __attribute__((weak));
 static int init_waits_for_all(void) {
@@ -196,8 +199,9 @@ void sync_world(const struct sync_wish* wish, struct sync_result* out) {
     out->rank = (uint32_t)rank;
     out->hosts = 1;
     out->leads = rank == 0;
-    /* Every rank has joined its page before MPI_Init, which ends on none before all have begun it.
-     * So if all have joined this one, all ranks see that, and no message is needed. */
+    /* Every rank joins its page before MPI_Init, which no rank leaves before all have entered. So
+     * if the number of ranks attached to this page is that of all ranks, every rank sees that, and
+     * no message is needed. */
     if (init_waits_for_all() && host_clock_attached() == (uint32_t)ranks) {
         out->report = wish->report;
         out->ok = 1;

@@ -28,8 +28,9 @@ struct sync_wish {
 /* Collective over MPI_COMM_WORLD, between MPI_Init and MPI_Finalize. */
 void sync_world(const struct sync_wish* wish, struct sync_result* out);
 
-/* The part of it in a tree of ranks: `leaders` synchronise with the first one, whose clock plus
- * `shift_ns` is global time. Called by those ranks only; returns 1, or 0 on failure. */
+/* The part of sync_world() in the tree of hosts: `leaders` synchronise with the first of them,
+ * whose clock plus `shift_ns` is global time. Called by the leaders only; returns 1, or 0 on
+ * failure. */
 int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out);
 
 #endif

@@ -1,7 +1,4 @@
-/* Order of synchronisation: hosts in a binomial tree. In round r each of the 2^r hosts that already
- * have the time serves one that does not, so k hosts are done after ceil(log2 k) rounds (Dutra
- * 2015, section 6.2; HCA3 of Hunold and Carpen-Amarie, "Hierarchical Clock Synchronization in MPI",
- * CLUSTER 2018, uses the same tree).
+/* Order of synchronisation: hosts in a binomial tree.
  *
  * In round r each of the 2^r hosts that already know the time serves one that does not, so k hosts
  * are done after ceil(log2 k) rounds (Dutra 2015, section 6.2; HCA3 of Hunold and Carpen-Amarie,

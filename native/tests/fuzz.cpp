@@ -1,5 +1,5 @@
-// What runs a fuzzer. With -fsanitize=fuzzer it is a libFuzzer target; otherwise it takes
-// [cases [seed]] and passes the examples, and then that many changed ones, to the check.
+// Runs a fuzzer: with -fsanitize=fuzzer as a libFuzzer target, otherwise with the arguments [cases
+// [seed]]. The latter passes the examples to the check, and then `cases` changed ones.
 #include "fuzz.hpp"
 
 #include <cstddef>

@@ -19,10 +19,10 @@ inline void require(bool holds) {
     }
 }
 
-/// What a fuzzer tests, which its own source defines: aborts where a property does not hold.
+/// Tests one input; defined by each fuzzer. Aborts if a property does not hold.
 void check(std::span<const std::uint8_t> data);
 
-/// Valid inputs of the parser, which its own source defines; they are changed at random.
+/// Valid inputs, which are then changed at random; defined by each fuzzer.
 std::vector<Bytes> examples();
 
 }  // namespace aferir::fuzzing

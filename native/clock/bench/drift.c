@@ -12,7 +12,8 @@
 static const uint8_t KEY[] = "aferir-clock-bench: a key for this run alone";
 static const double RATES_PPM[] = {0, 5, -5, 30, -30, 100, -100};
 enum { RATES = sizeof(RATES_PPM) / sizeof(*RATES_PPM), PATHS = 2, CLOCKS = RATES * PATHS };
-/* The asymmetric path's jitter never falls below the spread that ends a look. */
+/* Longest time that one look takes: the asymmetric path's jitter is always too large for the rule
+ * that would end a look earlier. */
 enum { LOOK_NS = 300000000 };
 
 struct subject {

@@ -118,7 +118,7 @@ int bench_sync(struct rvec* rvec, const struct bench_options* options) {
     results.bound = memory + 2 * (size_t)options->syncs;
     results.exchanges = memory + 3 * (size_t)options->syncs;
     for (uint32_t i = 0; memory != NULL && i < options->syncs; ++i) {
-        /* Random pauses, in step with nothing periodic. */
+        /* Pauses for random times, so as not to fall into step with anything periodic. */
         struct timespec pause = {0, 1000000 + rand() % 4000000};
         nanosleep(&pause, NULL);
         synchronise(&config, &results);

@@ -156,7 +156,8 @@ class global_clock {
     rgap* handle() const { return clock_.get(); }
 
   private:
-    // Waits for its background thread, which does not need the interpreter.
+    // Destroys an object, which waits for its background thread; that thread does not need the
+    // interpreter.
     struct destroy {
         void operator()(rgap* clock) const { rgap_destroy(clock); }
     };

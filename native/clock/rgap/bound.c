@@ -46,8 +46,8 @@ struct model rgap_model_second(const struct look* first, const struct look* seco
     if (fabs(rate) < noise) {
         rate = 0;
     }
-    /* Changes of the local clock's own rate since the first look make the comparison less
-       certain. */
+    /* If the rate of the local clock itself has changed since the first look, the comparison is
+       less certain. */
     double blur = second->doubt.ppb - first->doubt.ppb;
     double doubt = fmax(fabs(highest - rate), fabs(rate - lowest)) + blur;
     if (doubt + fabs(rate) >= limits->rate_limit_ppb) {

@@ -37,7 +37,8 @@ static uint64_t monotonic_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-/* Takes it from a store: a system call would take as long as half an exchange. */
+/* Takes the number from a store of random ones: a system call would take as long as half an
+ * exchange. */
 static int random_number(struct client* client, uint64_t* out) {
     if (client->random_left == 0) {
         if (getrandom(client->random, sizeof(client->random), 0) !=
@@ -135,7 +136,7 @@ static int converse(struct client* client) {
                 break;
         }
     }
-    /* What has arrived by the deadline is used: the width of the interval shows its quality. */
+    /* Uses what has arrived by the deadline: the width of the interval shows how good it is. */
     return client->exchange.filter.kept > 0 ? RGAP_OK : RGAP_ERROR_NO_ANSWER;
 }
 

@@ -49,7 +49,7 @@ static int is_awaited(const struct exchange* exchange, const struct message* mes
            message->nonce == exchange->nonce;
 }
 
-/* The fourth stamp of the exchange before completes a sample. */
+/* Completes the sample of the exchange before: its fourth stamp comes with this message. */
 static int complete(struct exchange* exchange, const struct message* message) {
     const struct open_exchange* last = &exchange->last;
     if (last->sequence == 0 || message->previous != last->sequence) {

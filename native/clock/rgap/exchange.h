@@ -64,7 +64,7 @@ enum exchange_event {
 /* `session` must be random. */
 void rgap_exchange_start(struct exchange* exchange, const struct hmac_key* key,
                          const struct filter_rule* rule, uint64_t session);
-/* Writes the next request; `nonce` must be random. */
+/* Writes the next request to send; `nonce` must be random. */
 void rgap_exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]);
 void rgap_exchange_sent(struct exchange* exchange, const struct stamp* t1);
 enum exchange_event rgap_exchange_receive(struct exchange* exchange, const uint8_t* data,

@@ -72,8 +72,9 @@ static int64_t tenth_percentile(int64_t* ways, uint32_t count) {
     return ways[count / 10];
 }
 
-/* If two clocks run at different rates, their offset differs between exchanges: the farther a
- * sample is from the middle of the look, the less it proves about it. */
+/* Width in ns by which a sample's limits are relaxed. If two clocks run at different rates, their
+ * offset changes between exchanges: the farther a sample is from the middle of the look, the less
+ * it proves. */
 static int64_t drift_allowance(const struct filter* filter, const struct sample* s,
                                uint64_t middle) {
     double before = fabs((double)(int64_t)(middle - s->t1));

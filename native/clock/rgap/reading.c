@@ -7,7 +7,8 @@ int rgap_at(struct rgap* clock, uint64_t local_ns, uint64_t* time_ns, uint64_t* 
     if (clock == NULL || time_ns == NULL || bound_ns == NULL) {
         return RGAP_ERROR_ARGUMENT;
     }
-    /* In this order: a doubt only grows, and the model holds what it was at the look. */
+    /* The model must be read first: a doubt only grows, and the model contains its value at the
+     * time of the look. */
     struct model model = rgap_published(clock).model;
     struct rgap_doubt doubt = rgap_doubt_of(clock);
     rgap_model_read(&model, local_ns, &doubt, time_ns, bound_ns);

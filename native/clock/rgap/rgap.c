@@ -9,8 +9,8 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 
-/* Attempts of the background thread, a second look apart, after which it does not change the
-   clock any more. */
+/* Attempts of the background thread at the second look; after these it leaves the clock as it is.
+ */
 enum { BACKGROUND_TRIES = 5 };
 
 void rgap_config_init(struct rgap_config* config) {

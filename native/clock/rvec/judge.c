@@ -7,7 +7,7 @@
  * (HPET, kvm-clock), which is within 50 ppm of the counter's. */
 enum { SLACK_NS = 10000, OSCILLATORS_PPB = 50000 };
 
-/* Asleep for less than this is noise of reading two clocks one after the other. */
+/* Sleeps shorter than this are taken for noise, since two clocks are read one after the other. */
 enum { SLEEP_NS = 1000000 };
 
 /* The kernel knows the length of a sleep from a real-time clock that often counts seconds. */

@@ -94,7 +94,8 @@ int rvec_offset_measure(uint32_t near_core, uint32_t far_core, struct offset* ou
     }
     pthread_join(near_thread, NULL);
     pthread_join(far_thread, NULL);
-    /* Whatever the number of rounds, their shortest ways are a certain bound. */
+    /* A timeout may have cut the rounds short: the shortest one-way times of those completed still
+     * bound the offset. It fails only if a direction has none. */
     if (near_player.shortest == INT64_MAX || far_player.shortest == INT64_MAX) {
         return RVEC_ERROR_AFFINITY;
     }

@@ -65,7 +65,8 @@ static int view_at(const struct rvec_clock* clock, struct rvec_reading* reading,
     return rvec_timeline_view(&rvec->timeline, rvec_timeline_counter(rvec), core, view);
 }
 
-/* Rebases the reader on its present core: on the multiple of 2^32 below the counter. */
+/* Sets the reader's base anew, on its present core: the base counter is the multiple of 2^32 below
+ * the counter. */
 static int adopt(struct rvec_clock* clock, struct rvec_reading* at) {
     struct timeline_view view;
     if (!view_at(clock, at, &view)) {
@@ -129,7 +130,8 @@ uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading
     int ordinary = fresh || is_ordinary_step(clock, reading);
     if (!ordinary || is_check_due(rvec, reading)) {
         if (rvec_try_check(rvec, ordinary)) {
-            /* Folded at a counter value after `reading`: reads again. */
+            /* The check may have updated the timeline at a later counter value than `reading`, so
+             * the counter is read again. */
             reading = rvec->source.read(rvec->source.context);
         }
     }
@@ -159,8 +161,8 @@ uint64_t rvec_read_indirect_(struct rvec_clock* clock) {
     struct rvec* rvec = clock->rvec;
     struct rvec_reading reading = rvec->source.read(rvec->source.context);
     uint64_t ns;
-    /* Compared with such a reading a check costs nothing, and the high half of a slow counter
-     * changes too seldom. */
+    /* Indirect readings are so slow that checking whether a check is due adds nothing; and the high
+     * half of a slow counter changes too seldom to start one. */
     if (clock->shift == RVEC_INLINE_SHIFT && !is_check_due(rvec, reading)) {
         ns = rvec_advance_(clock, (uint32_t)(reading.counter >> 32), (uint32_t)reading.counter,
                            reading.core);

@@ -12,7 +12,7 @@ static const uint64_t CALIBRATION_NS = 20000000;
 static const uint64_t LIMIT_NS = 100000000;
 enum { CHECK_TRIES = 4, REFINE_TRIES = 16 };
 
-/* A rate that the caller states is uncertain by as much as an oscillator may be. */
+/* Uncertainty in ppb of a rate that the caller states: that of an oscillator. */
 static const double TOLD_PPB = 50000;
 
 const char* rvec_strerror(int status) {
@@ -195,7 +195,8 @@ static enum rvec_verdict check_locked(struct rvec* rvec, int watched) {
         rvec_judge(&before, &now, rate, rvec->calibration.uncertainty_ppb, suspicion);
     if (found.verdict != RVEC_STEADY) {
         int rate_changed = found.verdict == RVEC_RATE_CHANGED;
-        /* Before the new time is there: who reads it has to see what it may be wrong by. */
+        /* Added before the new time is visible, so that whoever reads that time also sees by how
+         * much it may be wrong. */
         atomic_fetch_add(&rvec->doubt_ns, found.doubt_ns);
         if (rate_changed) {
             count_rate_change(rvec, rate, found.rate);

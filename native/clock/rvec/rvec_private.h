@@ -38,10 +38,10 @@ struct rvec {
 
 struct rvec_rate rvec_current_rate(const struct rvec* rvec);
 
-/* The counter on core 0's scale. */
+/* Converts a reading of the counter to core 0's scale. */
 uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading reading);
 
-/* Reads it for the timeline. */
+/* Describes how the timeline is to read the counter, on core 0's scale. */
 struct timeline_counter rvec_timeline_counter(const struct rvec* rvec);
 
 /* Cross-checks, unless another thread is doing so: then it returns 0. `watched`: the reader saw

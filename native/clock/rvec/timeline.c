@@ -32,8 +32,8 @@ static void store_rate(struct timeline_rate* to, struct rvec_rate rate) {
 
 static uint32_t slot_of(uint32_t generation) { return generation / 2 % 2; }
 
-/* The even generation after an odd one. It has the other slot, and is never 0, which stands for
- * a reader without a reading. */
+/* The even generation that follows an odd one. It uses the other slot, and is never 0, which stands
+ * for a reader without a reading. */
 static uint32_t following(uint32_t odd) { return odd + 1 == 0 ? 4 : odd + 1; }
 
 int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
@@ -55,8 +55,8 @@ int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t count
 
 void rvec_timeline_destroy(struct timeline* timeline) { free(timeline->core); }
 
-/* Decides where the new folds begin: at a counter value that the first thread to ask reads after
- * it has seen the odd generation. Threads that saw the even one have read theirs before. */
+/* Decides the counter value at which the new folds begin: the one that the first thread to ask has
+ * read after it saw the odd generation. Threads that saw the even one have read theirs before. */
 static uint64_t decide(struct timeline_update* update, struct timeline_counter counter) {
     uint64_t undecided = atomic_load_explicit(&update->undecided, memory_order_relaxed);
     uint64_t decided = atomic_load_explicit(&update->counter, memory_order_relaxed);
@@ -119,7 +119,8 @@ struct plan {
 /* Publishes what readers need during the update before the generation becomes odd. */
 static void begin(struct timeline* timeline, struct plan plan) {
     struct timeline_update* update = &timeline->update;
-    /* Readers of the last update that see what follows see that it has ended, too. */
+    /* A reader still in the last update that sees any of these stores must also see that its update
+     * has ended. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     store_rate(&update->rate, plan.rate);
     atomic_store_explicit(&update->undecided, plan.undecided, memory_order_relaxed);

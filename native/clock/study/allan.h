@@ -4,17 +4,17 @@
 
 #include <stddef.h>
 
-/* Overlapping Allan deviation (IEEE Std 1139-2008, eq. A.6; Riley, NIST SP 1065, 5.2.4) of `count`
- * differences in seconds, `step_s` apart, at tau = m * step_s. Without unit; NaN if 2m >= count.
- */
+/* Overlapping Allan deviation (IEEE Std 1139-2008, eq. A.6; Riley, NIST SP 1065, 5.2.4) at tau = m
+ * * step_s, without unit, from `count` differences of two clocks in seconds, taken every `step_s`.
+ * NaN if 2m >= count. */
 double allan_deviation(const double* difference_s, size_t count, double step_s, size_t m);
 
-/* Values at 0, step, 2 step ... by straight lines between points whose `at` ascends; a grid point
- * beyond the last one gets its value. */
+/* Interpolates values linearly at at[0], at[0] + step, ...; `at` ascends. Grid points beyond the
+ * last one get its value. */
 void allan_regular(const double* at, const double* values, size_t count, double step,
                    double* regular, size_t regular_count);
 
-/* Slope of the straight line of least squares through the points; 0 of fewer than two. */
+/* Slope of the least-squares line through the points; 0 for fewer than two points. */
 double allan_slope(const double* at, const double* values, size_t count);
 
 #endif

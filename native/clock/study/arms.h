@@ -42,7 +42,7 @@ int arm_open(struct arm* arm, struct rvec* rvec);
     X(gettimeofday, "gettimeofday", 0, clocks_gettimeofday_ns())                     \
     X(cpu_time, "CLOCK_THREAD_CPUTIME_ID", 0, clocks_system_ns(CLOCK_THREAD_CPUTIME_ID))
 
-/* Places in the list, e.g. ARM_rdtsc. */
+/* Place of a clock in the list, e.g. ARM_rdtsc. */
 #define STUDY_PLACE(id, name, ticks, expression) ARM_##id,
 enum { STUDY_CLOCKS(STUDY_PLACE) ARMS };
 #undef STUDY_PLACE
@@ -50,7 +50,7 @@ enum { STUDY_CLOCKS(STUDY_PLACE) ARMS };
 extern const char* const ARM_NAMES[ARMS];
 extern const int ARM_IN_TICKS[ARMS];
 
-/* Whether this processor has the clock: some emulated ones lack RDTSCP. */
+/* Whether this processor has the clock at `place`: some emulated processors lack RDTSCP. */
 int arm_is_there(int place);
 /* Places of the clocks that this processor has; returns their number. */
 int arms_here(int places[ARMS]);

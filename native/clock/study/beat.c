@@ -16,7 +16,7 @@ static double strength_at(const double* at_s, size_t count, double rate_hz, doub
     return hypot(along, across) / (double)count;
 }
 
-/* Beats that have an event within a quarter of a period of them. */
+/* Number of beats with an event at most a quarter of a period away. */
 static double beats_seen(const double* at_s, size_t count, double rate_hz, double phase) {
     double last = -INFINITY, seen = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -43,7 +43,8 @@ struct beat beat_find(const double* at_s, size_t count, double length_s, double 
     double tried = fmax((highest - lowest) / step + 1, 1);
     for (double rate = lowest; rate <= highest; rate += step) {
         double phase, strength = strength_at(at_s, count, rate, &phase);
-        /* The same peak, or a multiple that is no clearer, does not replace a lower rate. */
+        /* A lower rate is not replaced by its neighbours in the same peak, nor by a higher rate (it
+         * may be a multiple) whose peak is no clearer. */
         double needed = best.rate_hz > 0 && rate > best.rate_hz + 4 * step
                             ? fmin(best.strength + 0.2, 0.99)
                             : best.strength;

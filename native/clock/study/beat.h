@@ -11,11 +11,11 @@ struct beat {
 };
 
 /* Finds the beat of events at `at_s` (ascending) during `length_s`, each known to within
- * `resolution_s`. A rate is found where the phases of the events at that rate are concentrated
- * by more than one half and beyond chance (Rayleigh's test at 10^-6 over all rates tried; events
- * of one beat count once), and at least half of its beats were seen: bursts at odd moments are
- * no beat. It takes some 25 beats or more. Rates up to one in four times the resolution are
- * tried, and the lowest of a rate and its multiples is taken. */
+ * `resolution_s`. It has to fulfil three conditions: the phases of the events at its rate are
+ * concentrated by more than one half; chance is excluded (Rayleigh's test at 10^-6 over all rates
+ * tried; events of one beat count once); and at least half of its beats have an event, since bursts
+ * at odd moments are no beat. About 25 beats or more are needed. Rates are tried up to 1 / (4
+ * resolution_s); of a rate and its multiples, the lowest is taken. */
 struct beat beat_find(const double* at_s, size_t count, double length_s, double resolution_s);
 
 #endif

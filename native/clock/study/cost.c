@@ -1,6 +1,6 @@
-/* Cost of reading each clock: in a row, and, as in Dutra 2015, 7.2.2, by the time that one
- * reading in the middle adds to a loop of 5,000 additions. The study's duration is that of
- * reading each clock once, by which environments are compared. */
+/* Cost of reading each clock: of readings in a row, and, as in Dutra 2015, 7.2.2, the time that one
+ * reading in the middle adds to a loop of 5,000 additions. The study's duration, by which
+ * environments are compared, is that of reading each clock once. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { READS = 500, ADDITIONS = 5000, LOOPS = 20 };
 
-/* Keeps the compiler from dropping reads and additions. */
+/* Keeps the compiler from removing the reads and additions. */
 static volatile uint64_t sink;
 
 #define TIMED(id, name, ticks, expression)           \

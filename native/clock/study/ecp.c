@@ -55,8 +55,8 @@ struct runner {
     int failed;    /* the core could not be taken off line or back */
 };
 
-/* In turns of four: to the last core, which is taken off line below us, on it again once it is
- * back, and to the first one. Whoever is on a core that goes is moved by the kernel. */
+/* Moves through four stages in turn: to the last core; that core is taken off line, so that the
+ * kernel moves this thread; onto that core again, which is back; to the first core. */
 static void move_plugged(struct runner* runner) {
     size_t last = plug_last_core(runner->cores);
     switch (++runner->moves % 4) {
@@ -141,7 +141,8 @@ static inline int is_turn(struct relay* relay, uint64_t turn, uint32_t* looks) {
     return atomic_load_explicit(&relay->turn, memory_order_acquire) == turn;
 }
 
-/* Done while the other side already has its turn. The first side measures the runs. */
+/* Called after the other side has got its turn, so as not to delay it. The first side measures the
+ * runs. */
 static void note_turn(struct side* side, uint64_t turn, uint64_t before, uint64_t now) {
     if (turn > 0) {
         note_step(&side->tally, before, now);
@@ -156,8 +157,8 @@ static void note_turn(struct side* side, uint64_t turn, uint64_t before, uint64_
     add_block(&side->matrix);
 }
 
-/* Like a program that polls for messages and stamps each one: the reading follows the poll that
- * found the turn directly, and directly precedes the hand-over. A reading that the processor
+/* Acts like a program that polls for messages and stamps each one: the clock is read directly after
+ * the poll that found the turn, and directly before the hand-over. A reading that the processor
  * executes before the poll is then detected as too early. */
 #define TURNS(id, name, ticks, expression)                                       \
     static void turns_##id(struct side* side, struct arm* arm) {                 \
@@ -218,7 +219,7 @@ static void join_sides(const struct side* sides, struct tally* tally, struct mat
     }
 }
 
-/* `matrix` grows by one block a turn. */
+/* Runs the hand-overs of one clock; each turn adds one block to `matrix`. */
 static int hand_over(struct study* study, int place, struct tally* tally, struct matrix* matrix) {
     uint32_t blocks = (study->options->blocks + 1) / 2 * 2; /* runs begin with the first side */
     struct relay relay = {.turns = (uint64_t)study->options->runs * blocks + 1,
@@ -244,7 +245,7 @@ static int hand_over(struct study* study, int place, struct tally* tally, struct
     return 1;
 }
 
-/* One clock after another in each round, so that all see the same disturbances. */
+/* Runs the clocks one after another in each round, so that all see the same disturbances. */
 static int run_loops(struct study* study, const int* places, int count, struct tally* tallies,
                      struct matrix* matrix) {
     struct arm arm;

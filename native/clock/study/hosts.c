@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #define INTERFACE "eth0" /* of each client, towards the server */
-/* Interfaces of the server, and the addresses of both ends, by client. */
+/* For each client, the server's network interface, then the addresses of both ends. */
 static const char* const SERVER_INTERFACE[HOSTS_MOST_CLIENTS] = {"eth0", "eth1"};
 const char* const HOSTS_SERVER[HOSTS_MOST_CLIENTS] = {HOSTS_SERVER_ADDRESS, "10.0.0.5"};
 static const char* const CLIENT[HOSTS_MOST_CLIENTS] = {"10.0.0.2", "10.0.0.6"};
 
-/* One request of rtnetlink(7) being put together. */
+/* One rtnetlink(7) request under construction. */
 struct request {
     struct nlmsghdr header;
     char body[512];
@@ -47,7 +47,7 @@ static struct rtattr* attribute(struct request* request, unsigned short type, co
     return place;
 }
 
-/* An attribute holds all that was appended since. */
+/* Ends an attribute, which contains everything appended since it was begun. */
 static void close_attribute(struct request* request, struct rtattr* place) {
     char* end = (char*)request + NLMSG_ALIGN(request->header.nlmsg_len);
     place->rta_len = (unsigned short)(end - (char*)place);
@@ -133,8 +133,8 @@ static int write_file(const char* path, const char* text) {
     return status;
 }
 
-/* user_namespaces(7): who may not make a network namespace may do so as root of a user namespace.
- */
+/* A process that may not make a network namespace may do so as root of a user namespace
+ * (user_namespaces(7)). */
 static int become_root(void) {
     char map[64];
     snprintf(map, sizeof(map), "0 %u 1", (unsigned)getuid());

@@ -1,6 +1,6 @@
-/* "Hosts" inside this process: unnamed network namespaces, a server's and those of its clients,
- * each joined to it by a veth pair. Nothing of them has a name, so nothing is left when the process
- * ends, however it ends. */
+/* "Hosts" inside this process: network namespaces, one for a server and one for each client, joined
+ * to it by a veth pair. The namespaces have no names, so nothing is left when the process ends,
+ * however it ends. */
 #ifndef AFERIR_CLOCK_HOSTS_H
 #define AFERIR_CLOCK_HOSTS_H
 
@@ -17,13 +17,13 @@ struct hosts {
     int clients[HOSTS_MOST_CLIENTS];
 };
 
-/* Call it while the process has one thread, which is in the server's host afterwards. Without
- * root it makes a user namespace as well. Returns NULL, or a sentence about what was refused;
- * errno has the reason. */
+/* Makes the server's host, where the calling thread then is, and the clients'. The process must
+ * have a single thread. Without root it makes a user namespace as well. Returns NULL, or a sentence
+ * about what was refused; errno has the reason. */
 const char* hosts_open(struct hosts* hosts, uint32_t clients);
 void hosts_close(struct hosts* hosts);
 
-/* Moves the calling thread there: sockets that it opens stay there. Returns 0 on success. */
+/* Moves the calling thread to a host: sockets that it opens belong to it. Returns 0 on success. */
 int hosts_enter(int file);
 
 #endif

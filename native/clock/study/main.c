@@ -44,7 +44,7 @@ static const char USAGE[] =
 
 enum value { NUMBER, WHOLE, WORD };
 
-/* An option, the field that it sets, and what is possible there. */
+/* An option, the field that it sets, and its permitted values. */
 struct rule {
     const char* name;
     size_t field;
@@ -175,7 +175,8 @@ static const struct kind* kind_of(const char* name) {
 static struct rvec* open_clock(const struct kind* kind) {
     struct rvec_options options = {0};
     options.calibration_ns = 100000000;
-    /* A rate that is refined while it is compared would be part of the difference. */
+    /* In the study of stability the rate is kept: refining it meanwhile would show in the
+     * differences. */
     options.keep_rate = kind->run == study_stability;
     struct rvec* rvec;
     int status = rvec_open(&rvec, &options);

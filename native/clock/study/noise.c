@@ -52,7 +52,8 @@ static uint64_t calibrate(double quantum_s, double tick_s) {
     return (uint64_t)(quantum_s / ((double)best * tick_s) * (double)trial) + 1;
 }
 
-/* sched(7); 0: as any program. Returns 0 if it is refused. */
+/* Sets the priority (sched(7)); `realtime` 0 means that of any program. Returns 0 if it is refused.
+ * */
 static int set_priority(pid_t process, int realtime) {
     const struct sched_param priority = {.sched_priority = realtime};
     return sched_setscheduler(process, realtime > 0 ? SCHED_FIFO : SCHED_OTHER, &priority) == 0;
@@ -116,7 +117,8 @@ static int run_quanta(struct quanta* quanta, uint64_t additions, double tick_s) 
     return right != 0;
 }
 
-/* Median of the neighbours, as the speed of the core changes, which is no interruption. */
+/* Median of the neighbouring quanta: it follows changes of the core's speed, which are no
+ * interruptions. */
 static double usual_around(const struct quanta* quanta, uint32_t i) {
     double window[WINDOW];
     uint32_t half = WINDOW / 2, last = quanta->count - 1;

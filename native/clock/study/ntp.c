@@ -138,7 +138,7 @@ static int run_queries(struct study* study, struct client* client, int socket) {
     return STUDY_OK;
 }
 
-/* Asks from the other host. The server runs already. */
+/* Queries the server from the other host; it must be running. */
 static int ask_server(struct study* study, const struct hosts* hosts, pid_t chronyd) {
     struct client client;
     int socket = hosts_enter(hosts->clients[0]) == 0 ? sntp_connect(HOSTS_SERVER_ADDRESS) : -1;

@@ -8,12 +8,13 @@
 
 enum { NTP_PACKET = 48, NTP_PORT = 123 };
 
-/* Seconds since 1900 and their 2^-32 parts. Nearest: a round trip gives the nanosecond back. */
+/* Converts to NTP's time stamp: seconds since 1900, in units of 2^-32 s. It is rounded to the
+ * nearest, so that converting back gives the same nanosecond. */
 uint64_t ntp_from_ns(uint64_t unix_ns);
 uint64_t ntp_to_ns(uint64_t timestamp);
 
-/* `cookie` goes out as the transmit timestamp, and comes back as the origin: it need not be a time,
- * and is better none (draft-ietf-ntp-data-minimization). */
+/* Writes a request. `cookie` is sent as the transmit timestamp and comes back as the origin: it
+ * need not be a time, and had better not be (draft-ietf-ntp-data-minimization). */
 void ntp_request(uint8_t packet[NTP_PACKET], uint64_t cookie);
 /* Writes the server's answer to a request, as a clock of stratum 1. Returns 0 if it is no
    request. */

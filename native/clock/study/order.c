@@ -144,7 +144,7 @@ static void correct_by_ntp(struct stage* stage) {
     }
 }
 
-/* Spread over the time of the study, with NTP's queries between. */
+/* Exchanges all messages, spread over the time of the study, with NTP's queries in between. */
 static int converse(struct stage* stage) {
     const struct study_options* options = stage->study->options;
     uint32_t pairs = options->messages / 2;
@@ -213,7 +213,8 @@ static int synchronise(struct stage* stage) {
     return looked && stage->queries > 0;
 }
 
-/* Without the longest ways, in which a host was busy with something else. */
+/* Reports one clock, leaving out the longest ways, during which a host was busy with something
+ * else. */
 static void report_clock(struct output* output, const struct stage* stage, int clock,
                          double* memory) {
     uint32_t count = stage->count, shown = 0, each = count / MOST_SHOWN + 1;
@@ -253,7 +254,8 @@ static void report(struct stage* stage) {
     output_sample(output, "received_before_sent_by_ntp", early[BY_NTP], "1");
     output_sample(output, "received_before_sent_not_synchronised", early[BY_NOTHING], "1");
     output_named(output, "received_before_sent", "1", "", "clock", NAMES, early, CLOCKS);
-    /* A millisecond beside microseconds would hide them. */
+    /* The clock that is not synchronised is left out: its milliseconds would hide the others'
+     * microseconds. */
     report_clock(output, stage, BY_RGAP, memory);
     report_clock(output, stage, BY_NTP, memory);
     free(memory);

@@ -90,8 +90,8 @@ static int knows(const struct kept* kept, double hz) {
     return fabs(ldexp((double)rate.mult, -(int)rate.shift) * hz * 1e-9 - 1) < KNOWN;
 }
 
-/* One reading of all clocks; the narrowest of several, as the thread may lose its core in
-   between. */
+/* One reading of all clocks: the narrowest of several, as the thread may lose its core in between.
+ */
 struct look {
     uint64_t true_ns;
     uint64_t ticks;

@@ -64,8 +64,8 @@ static int find_pulses(int number, struct reference* out) {
     return read_line(out->pulses, line, sizeof(line)) && reference_parse_pulse(line, &ns);
 }
 
-/* The system's time, where a daemon says that it has synchronised it to something. Asks only:
- * adjtimex(2) with modes 0 changes nothing. */
+/* Looks for the system's time as a reference, if a daemon says that it has synchronised it. It only
+ * asks: adjtimex(2) with modes 0 changes nothing. */
 static int find_disciplined(struct reference* out) {
     struct timex state = {0};
     if (adjtimex(&state) == -1 || (state.status & STA_UNSYNC) != 0) {
@@ -139,7 +139,7 @@ int reference_look(const struct reference* reference, struct rvec_clock* local,
     if (reference->pulses[0] == '\0') {
         return 1;
     }
-    /* The pulse marks a full second; CLOCK_REALTIME only carries its moment over to our clock. */
+    /* A pulse marks a full second; CLOCK_REALTIME only serves to place that moment on our clock. */
     char line[64];
     uint64_t pulse;
     if (!read_line(reference->pulses, line, sizeof(line)) || !reference_parse_pulse(line, &pulse) ||

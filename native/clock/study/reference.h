@@ -26,12 +26,14 @@ struct moment {
     uint64_t doubt_ns;
 };
 
-/* External ones first; CLOCK_MONOTONIC_RAW is always there, and last. Returns how many. */
+/* Finds references, external ones first; CLOCK_MONOTONIC_RAW always exists and is last. Returns
+ * their number. */
 int references_find(struct reference found[MOST_REFERENCES]);
 void references_close(struct reference* references, int count);
 
 uint64_t reference_now(const struct reference* reference);
-/* Takes the shortest of several readings. Returns 0 if there is nothing new: no further pulse. */
+/* Reads both clocks, and keeps the shortest of several readings. Returns 0 if there is nothing new,
+ * i.e. no further pulse. */
 int reference_look(const struct reference* reference, struct rvec_clock* local,
                    struct moment* moment);
 

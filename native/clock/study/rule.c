@@ -176,7 +176,7 @@ static int look_and_report(struct study* study, const struct hosts* hosts, uint1
     return status;
 }
 
-/* On the server's host, where the calling thread is after hosts_open. */
+/* Starts a server on the server's host, where the calling thread is after hosts_open(). */
 static struct rgap_server* start_server(struct study* study, uint16_t* port) {
     struct rgap_server_config config;
     struct rgap_server_facts facts;

@@ -115,9 +115,9 @@ int sntp_ask(int socket, struct rgap_source clock, struct ntp_exchange* out) {
     return 0;
 }
 
-/* Its number is kept in a file system that only it sees. Directives on the command line stand for
- * a configuration file (chronyd(8)). It stays root: a change of user would undo the promise to die
- * with us (prctl(2)). */
+/* Replaces this process by chronyd. chronyd writes its process ID to a file system that only it
+ * sees; directives on the command line stand for a configuration file (chronyd(8)). It stays root,
+ * because a change of user would cancel the request to be killed with us (prctl(2)). */
 static void become_chronyd(pid_t parent) {
     char* const command[] = {"chronyd",
                              "-x",

@@ -13,8 +13,8 @@ double spread_sd(const struct spread* spread) {
     return spread->count < 2 ? 0 : sqrt(spread->squares / (double)(spread->count - 1));
 }
 
-/* Abramowitz and Stegun 26.7.5, from the normal quantile of 0.9995: right to 0.1 % from 9 degrees
- * of freedom on. */
+/* Quantile 0.9995 of Student's t from that of the normal distribution (Abramowitz and Stegun
+ * 26.7.5): correct to 0.1 % from 9 degrees of freedom on. */
 static double student_9995(double freedom) {
     const double z = 3.290526731491926, s = z * z;
     double first = z * (s + 1) / 4;

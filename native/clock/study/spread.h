@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Welford's method: no sum of squares that could cancel. */
+/* Mean and variance by Welford's method, which avoids sums of squares and their cancellation. */
 struct spread {
     uint64_t count;
     double mean;
@@ -12,7 +12,7 @@ struct spread {
 };
 
 void spread_add(struct spread* spread, double value);
-/* Sample standard deviation; 0 of fewer than two values. */
+/* Sample standard deviation; 0 for fewer than two values. */
 double spread_sd(const struct spread* spread);
 /* Half-width of the 99.9 % confidence interval of the mean by Student's t; needs 10 values, and is
  * NaN with fewer. */

@@ -60,7 +60,7 @@ static int study_loops(struct study* study, const struct reference* reference,
         at[length] = ADDITIONS[length];
         ours[length] = timed.ours.mean;
         theirs[length] = timed.theirs.mean;
-        /* Not the mean: an interruption between two readings affects only one clock. */
+        /* The median, since an interruption between two readings affects only one clock. */
         difference[length] = bench_quantile(timed.differences, LOOPS[length], 0.5);
         sd[length] = spread_sd(&timed.difference);
     }

@@ -6,8 +6,8 @@
 
 enum { TAG = 32700 };
 
-/* SKaMPI's offset: the offset is below every way there and above every way back, so take the middle
- * of the tightest such interval. */
+/* Finds the offset as SKaMPI does. Each message on its way there gives an upper limit of the offset
+ * and each message back a lower limit: takes the middle of the narrowest interval. */
 static int64_t ask_offset(int reference, int ping_pongs) {
     int64_t lowest = INT64_MIN, highest = INT64_MAX;
     for (int i = 0; i < ping_pongs; ++i) {
@@ -51,7 +51,7 @@ int64_t hca3_offset_only(int rank, int ranks, int ping_pongs) {
             offset = ask_offset(rank - step, ping_pongs);
         }
     }
-    /* The ranks past the power of two come last. */
+    /* If the number of ranks is no power of two, the remaining ranks come last. */
     if (rank >= all) {
         offset = ask_offset(rank - all, ping_pongs);
     } else if (rank + all < ranks) {

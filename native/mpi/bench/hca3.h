@@ -1,5 +1,6 @@
-/* The peer: HCA3 with offsets only, written from its description (Hunold and Carpen-Amarie,
- * "Hierarchical Clock Synchronization in MPI", CLUSTER 2018, algorithms 1 and 3). */
+/* HCA3, for comparison: the variant that determines offsets only, written from its description
+ * (Hunold and Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018, algorithms
+ * 1 and 3). */
 #ifndef AFERIR_MPI_BENCH_HCA3_H
 #define AFERIR_MPI_BENCH_HCA3_H
 

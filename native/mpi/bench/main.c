@@ -1,9 +1,10 @@
-/* Our synchronisation beside HCA3's, alternating in one job. Every rank counts as a host.
+/* Compares our synchronisation with HCA3's; the two alternate in one job. Every rank counts as a
+ * host.
  *
- * Meant for hosts that are namespaces of one machine: their clocks are one, so the true offset is
- * 0 and every offset found is an error. One line of JSON for each method.
+ * Meant for hosts that are namespaces of one machine: they have the same clock, so the true offset
+ * is 0 and every offset found is an error. One line of JSON for each method.
  *
- * As `aferir-mpi-bench wtime` it says what MPI_Wtime is to the ranks instead. */
+ * As `aferir-mpi-bench wtime` it reports properties of MPI_Wtime instead. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct method {
     int outside;        /* rounds in which a rank's error was larger than its doubt */
 };
 
-/* HCA3 does not say what its offset may be off by. */
+/* Returns the offset that `method` finds. HCA3 gives no bound of its error. */
 static int64_t offset_by(const struct method* method, const struct hosts* hosts,
                          uint64_t* doubt_ns) {
     *doubt_ns = UINT64_MAX;
@@ -42,7 +43,7 @@ static int64_t offset_by(const struct method* method, const struct hosts* hosts,
     return ok ? look.offset_ns : INT64_MAX;
 }
 
-/* Measures from when the last rank is ready to when the last one is done. */
+/* Measures the time from when the last rank is ready until the last one is done. */
 static void measure(struct method* method, const struct hosts* hosts, int round) {
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = raw_ns();
@@ -82,7 +83,7 @@ static void print(const struct method* method, int rounds, int ranks) {
     printf("}\n");
 }
 
-/* All, unless some are named. */
+/* Whether to run a method: all of them, unless the command line names some. */
 static int is_wanted(const struct method* method, int argc, char** argv) {
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], method->name) == 0) {

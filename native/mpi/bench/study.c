@@ -4,7 +4,7 @@
  *
  * aferir-mpi-clock [stamps, 100000]
  *
- * Knows nothing of who provides MPI_Wtime. For ranks of one host: they share
+ * It does not depend on who provides MPI_Wtime. For ranks of one host: they share
  * CLOCK_MONOTONIC_RAW, so the difference of their clocks is known. One line of JSON. */
 #include <mpi.h>
 #include <stdint.h>
@@ -46,8 +46,8 @@ struct order {
     double best_trip_s; /* of a message and its answer */
 };
 
-/* A question, and an answer full of time stamps: the answer's lie between the times at which the
- * question was sent and the answer received, and each after the one before. */
+/* Sends a question and receives an answer full of time stamps. All of these must lie between the
+ * times at which the question was sent and the answer received, and each after the one before. */
 static void question(struct order* order, int to, double* batch, int size, int number) {
     double asked[2] = {number, MPI_Wtime()};
     MPI_Send(asked, 2, MPI_DOUBLE, to, TAG_ASK, MPI_COMM_WORLD);

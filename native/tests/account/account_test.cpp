@@ -13,7 +13,7 @@
 namespace aferir::account {
 namespace {
 
-/// A record of a look as the kernel writes it: process, thread, control group.
+/// Appends a sample as the kernel writes it: process, thread, control group.
 void add_look(std::vector<std::byte>& ring, std::uint16_t mode, std::uint32_t process,
               std::uint64_t group) {
     const std::array<std::uint64_t, 2> body{(std::uint64_t{process} << 32U) | process, group};

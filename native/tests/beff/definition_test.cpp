@@ -62,7 +62,8 @@ TEST(Averages, OfLogarithms) {
     EXPECT_EQ(log_average({}), 0);
 }
 
-// Rings at 4, random rings at 9 by their best method: 21 sizes alike, so b_eff is 6.
+// Rings have a bandwidth of 4 at every message size, random rings one of 9 by their best method; so
+// b_eff, the geometric mean, is 6.
 TEST(Effective, TakesTheBestMethodAndAveragesAsDefined) {
     Measured measured{};
     for (std::size_t pattern = 0; pattern < kPatterns; ++pattern) {

@@ -1,4 +1,4 @@
-/* The bound over hours of simulated time. */
+/* Tests the bound of a global clock over hours of simulated time. */
 #include "bound.h"
 
 #include "simulated_network.h"
@@ -34,7 +34,7 @@ static double check_inside(const struct model* model, const struct network* net)
     return error;
 }
 
-/* 10,000 checks over 24 hours after a second look one second after the first. */
+/* Makes 10,000 checks over 24 hours, after two looks one second apart. */
 static void a_day(double rate_ppm, double asymmetry_ns, double heavy_share, uint64_t seed) {
     struct network net = fresh_network(seed);
     net.client.rate_ppb = rate_ppm * 1e3;
@@ -71,7 +71,7 @@ static void always_inside_its_own_bound(void) {
     }
 }
 
-/* Two looks a second apart at clocks that run alike. */
+/* Takes two looks, one second apart, at clocks of the same rate. */
 static void invents_no_rate(void) {
     for (uint64_t seed = 1; seed <= 300; ++seed) {
         struct network net = fresh_network(seed);
@@ -95,13 +95,15 @@ static void finds_the_rate_that_is_there(void) {
         net.now_ns += 10e9;
         CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
         struct model model = rgap_model_second(&first, &second, &LIMITS);
-        /* Global against local: a fast local clock has to be slowed down. */
+        /* Rate of global time relative to the local clock: a fast local clock has to be slowed
+         * down. */
         CHECK_NEAR(model.rate_ppb, -rates[i] * 1e3, 30);
         CHECK(model.rate_doubt_ppb < 200);
     }
 }
 
-/* Taking over never goes back and never leaps, fast or slow. */
+/* When a new model takes over, time never goes back and never leaps, whether it runs fast or slow.
+ * */
 static void takes_over_smoothly(void) {
     for (int side = -1; side <= 1; side += 2) {
         struct network net = fresh_network(9);
@@ -150,7 +152,7 @@ static void a_server_set_anew_makes_a_new_first_look(void) {
     CHECK(rgap_model_second(&first, &second, &LIMITS).looks == 1);
 }
 
-/* Bounds add up along a path of a tree. */
+/* Bounds add up from server to server along a path of the tree. */
 static void a_server_passes_its_bound_on(void) {
     struct network net = fresh_network(12);
     net.served.bound_ns = 7000;

@@ -26,7 +26,7 @@ static struct rvec_reading read_slowly_at_last(void* context) {
     return simulated_read(context);
 }
 
-/* On a busy machine a look may have no undisturbed bracket at all. */
+/* One look is wide: on a busy machine all of its brackets may be disturbed. */
 static void one_bad_look_does_not_spoil_the_others(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -43,7 +43,8 @@ static uint64_t asleep_ever_less(void* context) {
     return asleep -= 3;
 }
 
-/* The time asleep is the difference of two readings, and as noisy as they are. */
+/* The time asleep is a difference of two readings, and has their noise, which must not count as
+ * sleep. */
 static void noise_is_no_sleep(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);

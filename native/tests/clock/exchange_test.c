@@ -1,4 +1,4 @@
-/* Client and server over a bad network, and attackers on it. */
+/* Tests client and server over a bad simulated network, with attackers on it. */
 #include "exchange.h"
 
 #include "simulated_network.h"
@@ -74,7 +74,7 @@ static void a_dead_server_gives_no_result(void) {
     CHECK(!network_look(&net, &key, &RULE, 50, &look, NULL));
 }
 
-/* The server is replaced in the middle of a look, by one of the same timeline that does not know
+/* In the middle of a look, the server is replaced by one of the same timeline that does not know
  * the session. */
 static void begins_anew_where_the_session_is_unknown(void) {
     struct network net = fresh_network(31);
@@ -110,7 +110,7 @@ static void another_key_gives_no_result(void) {
     CHECK(responder.counts.answered == 0);
 }
 
-/* A recorder on the path of one look. */
+/* Records the datagrams of one look, as an attacker on the path could. */
 struct recorder {
     uint8_t requests[400][WIRE_SIZE];
     int count;
@@ -138,10 +138,10 @@ static void replays_are_dropped_at_once_and_later(void) {
     for (int i = 0; i < 20; ++i) {
         ask(&recorder, &exchange, &net, reply, local);
         CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
-        /* The same answer once more is not awaited. */
+        /* The same answer a second time is not accepted. */
         CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
     }
-    /* All but the HELLO, which takes up no place and gives the recorder nothing he could use. */
+    /* Replays all but the HELLO, which takes up no place and gives the attacker nothing of use. */
     for (int i = 1; i < recorder.count; ++i) {
         CHECK(rgap_responder_handle(&responder, recorder.requests[i], WIRE_SIZE, &net.peer, local,
                                     &net.served, reply) == 0);
@@ -149,13 +149,13 @@ static void replays_are_dropped_at_once_and_later(void) {
                                     local + 10000000000U, &net.served, reply) == 0);
     }
     CHECK(responder.counts.replayed >= 19);
-    /* Not even where the session's place has been given to others meanwhile. */
+    /* Replaying fails even if the session's place has been given to others meanwhile. */
     memset(responder.sessions, 0, sizeof(responder.sessions));
     uint64_t too_old = responder.counts.foreign;
     CHECK(rgap_responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &net.peer,
                                 local + 2100000000U, &net.served, reply) == 0);
     CHECK(responder.counts.foreign == too_old + 1);
-    /* From another address the cookie is worth nothing. */
+    /* From another address the cookie is not valid. */
     struct peer elsewhere = net.peer;
     elsewhere.bytes[0] ^= 1;
     uint64_t foreign = responder.counts.foreign;
@@ -181,7 +181,7 @@ static void requests_cannot_be_reflected(void) {
     CHECK(responder.counts.malformed == 1);
 }
 
-/* Who has the key of the tree, but not this request, cannot answer it. */
+/* An attacker who has the key, but has not seen this request, cannot answer it. */
 static void an_answer_needs_the_nonce(void) {
     static struct exchange exchange;
     fresh_network(9);

@@ -7,7 +7,7 @@
 static const struct filter_rule RULE = {5, 20, 20, 10000, 500, 250};
 static struct filter filter;
 
-/* One exchange of two clocks that differ by `offset` at `t1`. */
+/* Simulates one exchange between two clocks that differ by `offset` at `t1`. */
 static struct sample exchanged(uint64_t t1, int64_t offset, uint64_t there, uint64_t back) {
     struct sample s;
     s.t1 = t1;
@@ -33,7 +33,7 @@ static void goes_on_while_they_do_not(void) {
     rgap_filter_start(&filter, &RULE);
     uint64_t seed = 2;
     for (uint32_t i = 0; i < 10004; ++i) {
-        /* Ever longer ways: the smallest stay far apart. */
+        /* Each way is longer than the one before, so even the smallest are far apart. */
         struct sample s = exchanged(1000000 + i * 100000, 0, 1000000 + i * 50000, 4000);
         CHECK(!rgap_filter_add(&filter, &s));
     }
@@ -59,7 +59,8 @@ static void nothing_in_nothing_out(void) {
     CHECK(!rgap_filter_finish(&filter, &estimate));
 }
 
-/* Whatever the delays, offset and rates within the limit, the truth is inside. */
+/* Whatever the delays, the offset and the rates (within the limit), the true offset is in the
+ * interval. */
 static void the_interval_holds_the_truth(void) {
     uint64_t seed = 3;
     for (int run = 0; run < 2000; ++run) {
@@ -85,7 +86,7 @@ static void the_interval_holds_the_truth(void) {
     }
 }
 
-/* A quarter of the exchanges disturbed on either way moves the estimate by little. */
+/* Disturbing a quarter of the exchanges in each direction moves the estimate only a little. */
 static void symmetric_paths_give_a_close_estimate(void) {
     uint64_t seed = 4;
     for (int run = 0; run < 500; ++run) {

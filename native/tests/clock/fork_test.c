@@ -1,4 +1,4 @@
-/* Children of a process whose threads were inside the libraries when it forked. */
+/* Tests children of a process whose threads were inside the libraries when it forked. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static struct rvec* rvec;
 static _Atomic int done;
 
-/* Runs `act` in a child; a child that waits for a lock for ever is ended by its alarm. */
+/* Runs `act` in a child process, whose alarm ends it if it waits for a lock for ever. */
 static void in_child(void (*act)(void* context), void* context) {
     fflush(stdout);
     pid_t child = fork();

@@ -37,7 +37,7 @@ static void jumps_both_ways(void) {
     CHECK(case_of(-5e9, 1e9, 0, 0).verdict == RVEC_JUMPED);
     CHECK(case_of(-5e9, 1e9, 0, 0.5).verdict == RVEC_JUMPED);
     CHECK_NEAR(case_of(-5e9, 1e9, 0, 0).elapsed_ns, 1e9, 2000);
-    /* Never less than what readers may have been given before the jump. */
+    /* The result is never less than what readers may have returned before the jump. */
     CHECK(case_of(-5e9, 1e9, 0, 0).elapsed_ns >= 1000000000 + 1000);
 }
 
@@ -49,7 +49,7 @@ static void the_second_disagreement_is_a_rate(void) {
     CHECK(case_of(1e6, 1e9, 0, 400).verdict == RVEC_JUMPED);
 }
 
-/* What readers may have followed stays; what they cannot have missed is corrected. */
+/* A jump that readers may have followed stays; one that they must have noticed is corrected. */
 static void keeps_what_was_given_out(void) {
     CHECK_NEAR(case_of(1.09e9, 1e9, 0, 0).elapsed_ns, 1.09e9, 1);
     CHECK_NEAR(case_of(1.09e9, 1e9, 0, 0).doubt_ns, 0.09e9, 100000);

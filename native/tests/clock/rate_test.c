@@ -27,7 +27,8 @@ static void refuses_senseless_rates(void) {
     CHECK(rvec_rate_make(0.0 / 0.0).mult == 0);
 }
 
-/* Figure 6.1 of Dutra 2015: born at tick 10, 2 Hz until tick 20, 1 Hz afterwards. */
+/* Figure 6.1 of Dutra 2015: a clock created at tick 10, at 2 Hz until tick 20 and 1 Hz afterwards.
+ * */
 static void follows_the_figure_of_the_thesis(void) {
     struct fold fold = {10, 0, 0};
     struct rvec_rate two_hertz = {(uint64_t)1 << 63, 34};
@@ -40,7 +41,7 @@ static void follows_the_figure_of_the_thesis(void) {
     CHECK(fold_read(&fold, one_hertz, 23) == 8000000000U);
 }
 
-/* A million folds lose nothing against one. */
+/* A million folds lose no time compared with a single one. */
 static void folds_lose_no_time(void) {
     struct rvec_rate rate = rvec_rate_make(1e9 / 2596148123.0);
     struct fold often = {1000, 0, 0}, once = {1000, 0, 0};

@@ -1,5 +1,5 @@
-/* The state machine on a simulated counter: strictness and true durations through migrations,
- * rate changes, jumps and wraps. */
+/* Tests readers on a simulated counter: strict increase and true durations through migrations, rate
+ * changes, jumps and wraps. */
 #include "check.h"
 #include "rvec_private.h"
 #include "simulated_counter.h"
@@ -125,7 +125,8 @@ static void core_clocks_are_read_from_anywhere(void) {
     rvec_close(rvec);
 }
 
-/* One disturbance each; a reader sees it at its next reading and never goes back. */
+/* Causes one disturbance of the counter; a reader notices it at its next reading and never goes
+ * back. */
 static void disturbed(void (*disturb)(struct simulated*), double extra_error_ns,
                       uint64_t expected_jumps) {
     struct simulated machine = simulated_machine(2.5e9);
@@ -177,7 +178,7 @@ static void jumps_are_folded_in(void) {
     disturbed(sleep_counting, 5e7, 0);
 }
 
-/* A core that was taken off line and comes back may count from 0 again; the others count on. */
+/* A core that was off line may count from 0 again when it is back; the others count on. */
 static void a_core_that_starts_anew_sets_no_time_back(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -202,7 +203,7 @@ static void a_core_that_starts_anew_sets_no_time_back(void) {
     CHECK(facts.jumps >= 10);
     CHECK_NEAR(last, true_ns(&machine) - born, (double)facts.doubt_ns);
 
-    /* With its new offset taken out it is a core like any other. */
+    /* Once its new offset is subtracted, the core is like any other. */
     rvec_timeline_set_offset(&rvec->timeline, 1, machine.offset[1]);
     rvec->applied[1] = machine.offset[1];
     uint64_t jumps = facts.jumps;
@@ -218,8 +219,8 @@ static void a_core_that_starts_anew_sets_no_time_back(void) {
     rvec_close(rvec);
 }
 
-/* A counter that stood still during a sleep looks like a pause of nothing at all, so it is found
- * at the next check, not at the next reading. */
+/* If the counter stands still during a sleep, readers see no pause at all, so the sleep is found by
+ * the next check, not by the next reading. */
 static void a_sleep_of_the_counter_is_found_by_a_check(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -236,7 +237,8 @@ static void a_sleep_of_the_counter_is_found_by_a_check(void) {
     rvec_close(rvec);
 }
 
-/* A live migration to a machine of another frequency: first taken for a jump, then known. */
+/* After a live migration to a machine with another frequency, the change is first taken for a jump,
+ * then recognised as a new rate. */
 static void another_rate_is_learnt(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -262,8 +264,8 @@ static void another_rate_is_learnt(void) {
     rvec_close(rvec);
 }
 
-/* One thread has run ahead with a counter that is too fast; after the correction another must not
- * be given less than the first was. */
+/* One thread has run ahead with a counter that is too fast; after the correction no other thread
+ * may get a smaller reading than that thread got before. */
 static void threads_adopt_a_correction_in_causal_order(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -308,7 +310,7 @@ static void the_counter_wraps(void) {
     rvec_close(rvec);
 }
 
-/* Fine steps around the multiples of 2^32 where readers rebase. */
+/* Reads in fine steps around the multiples of 2^32, where readers move their base. */
 static void rebasing_is_seamless(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct rvec_source source = simulated_source(&machine);
@@ -351,7 +353,8 @@ static void refinement_narrows_the_rate(void) {
     rvec_close(rvec);
 }
 
-/* Everything at random for a long time: never back, and with the truth within the doubt. */
+/* Runs all kinds of disturbances at random for a long time: time never goes back, and its error
+ * stays within the doubt. */
 static void anything_may_happen(uint64_t seed) {
     struct simulated machine = simulated_machine(1.1e9 + 3e9 * random_unit(&seed));
     struct rvec_source source = simulated_source(&machine);
@@ -381,8 +384,9 @@ static void anything_may_happen(uint64_t seed) {
                 simulated_pass(&machine, random_unit(&seed) * 1000);
                 machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
         }
-        /* One after the other, as in a causal chain of threads; a thread that has slept through
-         * a jump is the hard case. A jump of less than the slack is not to be told from noise. */
+        /* Clocks are read in turn, as in a causal chain of threads; the hard case is a thread that
+         * has slept through a jump. A jump shorter than the slack cannot be distinguished from
+         * noise. */
         uint64_t now = rvec_read(&clocks[i % 3]);
         CHECK(now + 1000 > last);
         last = now > last ? now : last;

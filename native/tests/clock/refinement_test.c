@@ -1,9 +1,10 @@
-/* A new rate while readers go on: no reading may lie between the old rate and the new one. */
+/* Tests a change of rate while readers go on: no reading may mix the old rate and the new one. */
 #include "check.h"
 #include "rvec_private.h"
 #include "simulated_counter.h"
 
-/* What two threads read while a third, that has begun to set a new rate, is kept from its core. */
+/* Readings of two threads, taken while a third, which has begun to set a new rate, does not get its
+ * core. */
 struct preemption {
     struct rvec* rvec;
     struct rvec_clock* one;
@@ -11,8 +12,8 @@ struct preemption {
     uint64_t first, second, third; /* one, other after 1 ms, one after 1 ms; 0: not yet */
 };
 
-/* A thread reads at the old rate while another, that has looked at the reference clock, is kept
- * from its core before it can set the new rate. */
+/* A thread reads at the old rate while another, which has looked at the reference clock, loses its
+ * core before it can set the new rate. */
 struct interruption {
     struct simulated* machine;
     struct rvec_clock* reader;
@@ -64,8 +65,8 @@ static struct rvec_source source_of(struct interruption* interruption) {
     return source;
 }
 
-/* Opens a clock with two readers whose counter is faster than it was when it was calibrated: there
- * are fewer ns a tick at the new rate, so readings could go back. */
+/* Opens a clock with two readers, whose counter is now faster than during calibration: a tick takes
+ * fewer ns at the new rate, so readings could go back. */
 static struct rvec* open_with_wrong_rate(struct rvec_source* source, struct simulated* machine,
                                          struct rvec_clock* one, struct rvec_clock* other) {
     struct rvec_options options = {0};
@@ -118,8 +119,9 @@ static void readings_go_on_while_a_new_rate_is_being_set(void) {
     rvec_close(rvec);
 }
 
-/* A reading that was taken before a new rate, by a thread that was kept from its core until after
- * it, does not come before what another thread has read since, although no check can be done. */
+/* A thread reads the counter, and loses its core until a new rate is set and another thread has
+ * read the time. The first thread's time must not be earlier than the other's, although no check
+ * can be made. */
 static void a_reading_from_before_a_new_rate_is_taken_again(void) {
     struct simulated machine = simulated_machine(2.5e9);
     struct interruption interruption = {&machine, NULL, 0, 0, {NULL, NULL, NULL, 0, 0, 0}};
@@ -138,8 +140,8 @@ static void a_reading_from_before_a_new_rate_is_taken_again(void) {
     rvec_close(rvec);
 }
 
-/* The counter runs at half and at twice its rate, and the clock is told so each time: durations
- * are true, and there is nothing for a check to find. */
+/* The counter runs at half and at twice its rate, and the clock is informed each time: durations
+ * are true, and a check finds no difference. */
 static void a_rate_that_is_told_holds_at_once(void) {
     struct simulated machine = simulated_machine(2e9);
     struct rvec_source source = simulated_source(&machine);

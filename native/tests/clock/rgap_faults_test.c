@@ -1,4 +1,5 @@
-/* Real sockets on loopback: bad paths, servers that end or are others, and what makes no sense. */
+/* Tests RGAP with real sockets on loopback: bad paths, servers that end or are replaced, and
+ * invalid arguments. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -53,7 +54,7 @@ static void goes_on_without_its_server(void) {
     rgap_destroy(clock);
 }
 
-/* Another server on the same port is another time, and is not mixed with the first. */
+/* Another server on the same port has another time, which is not mixed with that of the first. */
 static void notices_another_timeline(void) {
     uint16_t port;
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
@@ -101,7 +102,7 @@ static void refuses_what_makes_no_sense(void) {
     rgap_destroy(NULL);
 }
 
-/* The local clock of a test, whose doubt grows right before somebody else looks again. */
+/* A test's local clock, whose doubt grows just before another thread looks again. */
 struct growing {
     uint64_t doubt_ns;
     struct rgap* looks_again; /* NULL: nobody */
@@ -128,7 +129,8 @@ static void growing_doubt(void* context, struct rgap_doubt* out) {
     }
 }
 
-/* A reading that a look comes into the middle of has the bound of before or of after. */
+/* If a look falls into the middle of a reading, the reading has the bound from before or from after
+ * it. */
 static void a_doubt_that_grows_within_a_reading_leaves_the_bound(void) {
     uint16_t port;
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
@@ -145,7 +147,7 @@ static void a_doubt_that_grows_within_a_reading_leaves_the_bound(void) {
     rgap_server_stop(server);
 }
 
-/* Rubbish at full speed, while a client synchronises. */
+/* Invalid datagrams arrive at full speed while a client synchronises. */
 static void a_flood_of_rubbish_is_counted(void) {
     uint16_t port;
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);

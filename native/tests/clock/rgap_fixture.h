@@ -1,4 +1,4 @@
-/* A server and clients on loopback that read one clock, which is the truth. */
+/* A server and clients on loopback that all read one clock, so that the true offset is 0. */
 #ifndef AFERIR_CLOCK_RGAP_FIXTURE_H
 #define AFERIR_CLOCK_RGAP_FIXTURE_H
 
@@ -50,7 +50,8 @@ static inline struct rgap_config config_to(const char* address, uint16_t port) {
     return config;
 }
 
-/* The server's thread may be kept from its core for longer than a client waits. */
+/* Creates a clock, with repeated attempts: the server's thread may lose its core for longer than a
+ * client waits. */
 static inline int created(struct rgap** clock, const struct rgap_config* config) {
     int status = rgap_create(clock, config);
     for (int i = 0; i < 20 && status != RGAP_OK; ++i) {

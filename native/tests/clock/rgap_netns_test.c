@@ -1,6 +1,9 @@
-/* Over a veth pair between two network namespaces, which this test makes and removes. Needs root;
- * both ends read one clock, so the true offset is zero, and within the bound on any machine. How
- * small the error is, and how many exchanges it takes, is measured by the bench `clock`. */
+/* Tests RGAP over a veth pair between two network namespaces, which this test makes and removes.
+ * Needs root.
+ *
+ * Both ends read one clock, so the true offset is zero, which the bound must contain on any
+ * machine. The size of the error and the number of exchanges are measured by the benchmark `clock`.
+ * */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -19,7 +22,7 @@ enum { RUNS = 50 };
 static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static char server_name[64], client_name[64];
 
-/* Through the shell's own words only: names are made of this process's number. */
+/* Runs ip(8) by the shell; all names are made of this process's ID, so nothing needs quoting. */
 static int ip(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 static int ip(const char* format, ...) {
@@ -81,7 +84,8 @@ static void measure(const struct rgap_config* config) {
     fflush(stdout);
 }
 
-/* In a child, so that the parent can tidy up whatever becomes of it. */
+/* Runs the client in a child process, so that the parent can remove the namespaces however it ends.
+ * */
 static int run_child(void) {
     struct rvec* rvec;
     struct rgap_server* server;

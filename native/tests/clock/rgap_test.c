@@ -1,4 +1,4 @@
-/* Real sockets on loopback: addresses, stamps, rates, trees. */
+/* Tests RGAP with real sockets on loopback: addresses, stamps, rates, trees of servers. */
 #define _GNU_SOURCE
 #include "aferir/rgap.h"
 
@@ -13,7 +13,7 @@
 #include "rgap_fixture.h"
 #include "rgap_private.h"
 
-/* The facts once the clock has looked twice: by its thread, or by being asked. */
+/* Facts of the clock after its second look, taken by its own thread or by rgap_poll(). */
 static struct rgap_facts looked_twice(struct rgap* clock) {
     struct rgap_facts facts;
     rgap_info(clock, &facts);
@@ -64,8 +64,8 @@ static void over_ipv4_and_ipv6(void) {
     synchronises("::1");
 }
 
-/* Bound to every address it answers from the one that was asked, whichever the routing table would
- * take: a connected client sees no other. */
+/* A server bound to every address answers from the address that it was asked at, whatever the
+ * routing table would choose: a connected client receives nothing else. */
 static void asked_at_many_addresses(const char* bound, int asked) {
     const char* addresses[] = {"127.0.0.1", "127.0.0.2", "127.9.8.7", "::1"};
     uint16_t port;
@@ -104,8 +104,8 @@ static void a_deadline_of_for_ever_is_one(void) {
     rgap_server_stop(server);
 }
 
-/* As one of a higher priority does that has taken the writer's core: were there one copy, the
- * reader would wait for ever. */
+/* Reads in the middle of an update, as a thread of higher priority does that has taken the writer's
+ * core: if there were one copy only, it would wait for ever. */
 static void a_reader_does_not_wait_for_a_writer(void) {
     uint16_t port;
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
@@ -142,7 +142,7 @@ static void with_the_program_s_own_stamps(void) {
     rgap_server_stop(server);
 }
 
-/* The second look by the program's asking and by a thread; two equal clocks stay equal. */
+/* The second look is taken by the program or by a thread; two equal clocks stay equal. */
 static void second_looks_find_injected_rates(void) {
     const double rates[] = {0, 30, -100};
     uint16_t port;

@@ -1,4 +1,5 @@
-/* The real counter of this machine: strict over threads, migrations and hand-overs. */
+/* Tests the real counter of this machine: readings increase strictly over threads, migrations and
+ * hand-overs. */
 #define _GNU_SOURCE
 #include "aferir/rvec.h"
 
@@ -129,7 +130,7 @@ static void* read_on(void* argument) {
     return NULL;
 }
 
-/* Updates while others read: what ThreadSanitizer is to look at. */
+/* Updates the clock while others read: a case for ThreadSanitizer. */
 static void readers_survive_updates(void) {
     struct rvec* rvec = opened();
     pthread_t threads[2];
@@ -162,7 +163,8 @@ static void offsets_are_small_here(void) {
     struct rvec_core_offset offset;
     for (uint32_t i = 0; status == RVEC_OK && i < facts.cores; ++i) {
         CHECK(rvec_get_offset(rvec, i, &offset) == RVEC_OK);
-        /* A kernel that trusts the counter has synchronised it. */
+        /* A kernel that trusts the counter has synchronised it between cores, so no offset is
+         * applied. */
         CHECK(facts.invariance != RVEC_INVARIANCE_TRUSTED || !offset.applied);
     }
     rvec_close(rvec);

@@ -130,7 +130,7 @@ static inline enum exchange_event network_await(struct network* net, struct exch
     return EXCHANGE_IGNORED;
 }
 
-/* One look; 0 if it came to nothing within `most` requests. */
+/* Takes one look; returns 0 if there is no result within `most` requests. */
 static inline int network_look(struct network* net, const struct hmac_key* key,
                                const struct filter_rule* rule, int most, struct look* look,
                                struct exchange_counts* counts) {

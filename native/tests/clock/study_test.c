@@ -1,4 +1,4 @@
-/* The arithmetic of the studies, on values whose answer is known. */
+/* Tests the arithmetic of the studies on values with a known result. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void a_constant_rate_has_no_deviation_and_a_drift_has_its_own(void) {
         drifting[i] = 0.5 * 1e-9 * t * t;
     }
     CHECK(allan_deviation(steady, N, step, 8) < 1e-12);
-    /* Of a linear frequency drift D it is D tau / sqrt(2). */
+    /* The Allan deviation of a linear frequency drift D is D tau / sqrt(2). */
     CHECK_NEAR(allan_deviation(drifting, N, step, 8) / (1e-9 * 8 * step / sqrt(2)), 1, 1e-6);
     CHECK(isnan(allan_deviation(steady, 10, step, 5)));
     CHECK(isnan(allan_deviation(steady, 10, step, 0)));
@@ -107,7 +107,7 @@ static void a_beat_is_found_among_as_many_other_interruptions(void) {
     CHECK_NEAR(beat_find(at, count, 5, 0.001).rate_hz, 50, 0.5);
 }
 
-/* At random, and in bursts as another program makes them. */
+/* Events at random, and in bursts such as another program's. */
 static void no_beat_is_invented(void) {
     static double at[N];
     uint64_t seed = 4;
@@ -140,7 +140,7 @@ static void an_exchange_gives_offset_and_delay(void) {
     const uint64_t base = 1700000000ULL * 1000000000;
     struct ntp_exchange out;
     ntp_request(request, 77);
-    /* Ours is 5 ms behind; 30 us there, 2 us in the server, 10 us back. */
+    /* Our clock is 5 ms behind; a packet takes 30 us there, 2 us in the server and 10 us back. */
     CHECK(ntp_answer(request, sizeof(request), base + 5030000, base + 5032000, answer));
     CHECK(ntp_read_answer(answer, sizeof(answer), 77, base, base + 42000, &out));
     CHECK_NEAR(out.offset_ns, 5010000, 2);

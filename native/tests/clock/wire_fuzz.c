@@ -1,7 +1,7 @@
-/* Any bytes whatever, through the parser and through both ends' handling.
+/* Fuzzes the parser, and both ends' handling of datagrams, with arbitrary bytes.
  *
- * Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise it brings its own loop of
- * random mutations: wire_fuzz [cases]. */
+ * Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise it has its own loop of random
+ * mutations: wire_fuzz [cases]. */
 #include <string.h>
 
 #include "check.h"
@@ -25,7 +25,8 @@ static void prepare(void) {
     prepared = 1;
 }
 
-/* What cannot be authentic has to be without any effect; and what parses has to come back. */
+/* A datagram that cannot be authentic must have no effect; one that is parsed must be the same when
+ * written again. */
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!prepared) {
         prepare();
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 #ifndef AFERIR_LIBFUZZER
-/* From a sealed datagram: bits flipped, bytes set, cut, lengthened; a few from nothing. */
+/* Changes a sealed datagram: flips bits, sets bytes, cuts or lengthens it; a few inputs are all
+ * random. */
 static size_t mutate(uint8_t* data, uint64_t* seed) {
     const struct message message = {
         (uint8_t)(1 + random_below(seed, 4)), 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -89,7 +91,8 @@ int main(int argc, char** argv) {
     for (uint64_t i = 0; i < cases; ++i) {
         uint8_t data[WIRE_SIZE + 32] = {0};
         size_t size = mutate(data, &seed);
-        /* On the heap and no longer than it is, so that AddressSanitizer sees a byte too many. */
+        /* On the heap and of the exact size, so that AddressSanitizer notices a read past the end.
+         * */
         uint8_t* exact = malloc(size > 0 ? size : 1);
         CHECK(exact != NULL);
         memcpy(exact, data, size);

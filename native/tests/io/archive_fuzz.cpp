@@ -1,7 +1,7 @@
-// Any bytes whatever, through what restores an archive: archive_fuzz [cases].
+// Fuzzes restore() of an archive with arbitrary bytes: archive_fuzz [cases].
 //
-// Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise it brings its own loop of
-// random mutations.
+// Built with -fsanitize=fuzzer this is a libFuzzer target; otherwise it has its own loop of random
+// mutations.
 
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace aferir::dedup;
 
-// What is restored must be as long as what was said, and no chunk longer than chunks are.
+// The restored data must be as long as restore() says, and no chunk longer than kMostChunk.
 void check(std::span<const std::byte> archive) {
     std::uint64_t taken = 0;
     const ReadAt read = [&](std::span<std::byte> to, std::uint64_t offset) {

@@ -1,4 +1,4 @@
-// A checkpoint's data and places, and that damage is found.
+// Tests the checkpoint's data and layout, and that damage is found.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(Layout, RanksShareAFileWithoutGapsOrOverlap) {
             EXPECT_EQ(*found.rbegin(), (found.size() - 1) * 20);
         }
     }
-    // IOR: a segment has a block of each rank, in their order.
+    // As in IOR, a segment has a block of each rank, in order of rank.
     const Layout layout{2, 2, 40, 20, true};
     EXPECT_EQ(layout.offset(1, 0), 40U);
     EXPECT_EQ(layout.offset(0, 2), 80U);

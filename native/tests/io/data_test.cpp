@@ -1,4 +1,5 @@
-// What is made from a seed: terms, their frequencies, documents, and files with duplicates.
+// Tests what is generated from a seed: terms, their frequencies, documents, and files with
+// duplicates.
 
 #include <gtest/gtest.h>
 

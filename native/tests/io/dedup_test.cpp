@@ -1,4 +1,4 @@
-// Chunks that follow the content, a pipeline that keeps the order, archives that restore.
+// Tests that chunks depend on the content, the pipeline keeps the order, and archives restore.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Files that count, folders that go away, and processes whose end is told.
+// Tests the counting of I/O, the removal of folders, and the reports of how processes ended.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST(TermCounter, CountsAsAMapDoes) {
     std::map<std::string, std::uint64_t> expected;
     Random random(1, 2);
     for (int i = 0; i < 50'000; ++i) {
-        // Half of the terms have one and the same hash, so that only their letters tell them apart.
+        // Half of the terms have the same hash, so that only their letters distinguish them.
         const auto number = random.below(5000);
         const auto term = "t" + std::to_string(number);
         counter.add(term, number % 2 == 0 ? 42 : hash_text(term), 1 + number % 3);

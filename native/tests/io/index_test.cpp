@@ -1,4 +1,4 @@
-// Hash tables of fixed memory, and postings through Berkeley DB.
+// Tests hash tables in a fixed amount of memory, and postings stored in Berkeley DB.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Postings = std::map<std::string, std::vector<Posting>>;
 
-// Adds as the program does: what does not fit is added again after a flush.
+// Adds postings as the program does: those that do not fit are added again after a flush.
 class Filled {
   public:
     explicit Filled(std::size_t bytes) : table_(bytes) {}
@@ -59,7 +59,7 @@ TEST(TermTable, GivesBackWhatWasAddedHoweverOftenItWasFull) {
         for (std::uint32_t i = 0; i < 20'000; ++i) {
             const auto number = random.below(400);
             const auto term = std::string(1 + number % 60, 'a') + std::to_string(number);
-            // Some share a hash: only their letters tell them apart.
+            // Some terms have the same hash, so that only their letters distinguish them.
             filled.add(term, number % 3 == 0 ? 5 : io::hash_text(term), {i, 1 + i % 9});
         }
         filled.flush();

@@ -1,4 +1,4 @@
-// Map-reduce: no term is cut, and what is counted does not depend on threads.
+// Tests that map-reduce cuts no term, and that counts do not depend on the number of threads.
 
 #include <gtest/gtest.h>
 

@@ -40,7 +40,7 @@ TEST(Gate, NobodyPassesBeforeAllHaveCome) {
     }
 }
 
-/// Runs `work` in a child process; whether it returned true.
+/// Runs `work` in a child process; returns whether `work` returned true.
 template <typename Work>
 bool in_child(const Work& work) {
     const auto child = fork();

@@ -23,7 +23,8 @@ std::vector<Stores> kinds_of_stores() {
 TEST(Operations, EachDoesWhatItsNameSays) {
     for (const auto stores : kinds_of_stores()) {
         for (const auto operation : kOperations) {
-            // A multiple of no vector and no cache line: the remainder counts too.
+            // No multiple of a vector's or a cache line's size, so that the remainder is tested
+            // too.
             alignas(64) std::array<double, 24> a{};
             alignas(64) std::array<double, 24> b{};
             alignas(64) std::array<double, 24> c{};

@@ -1,4 +1,5 @@
-// The parts that each instruction-set level has a copy of, on every level this processor has.
+// Tests the code that is compiled for each instruction-set level, on all levels that this processor
+// has.
 
 #include "common/isa.hpp"
 
@@ -42,7 +43,8 @@ double ulp(double value) {
            std::abs(value);
 }
 
-// Numbers as EP makes them, and those around the borders of the reduction.
+// Uniform numbers as in NPB's EP, numbers of any magnitude, and numbers near 1 and sqrt(2), where
+// the logarithm's argument reduction changes.
 std::vector<double> positive_numbers() {
     std::mt19937_64 generator(1);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
@@ -65,7 +67,7 @@ TEST_P(Isa, LogarithmIsWithinOneUlp) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto exact = std::log(static_cast<long double>(numbers[i]));
         const auto error = std::abs(static_cast<double>(logarithms[i] - exact));
-        // log 1 is exactly 0, which has no unit in the last place to speak of.
+        // log 1 is exactly 0, for which no unit in the last place is defined.
         const double unit = exact == 0 ? 1e-300 : ulp(static_cast<double>(exact));
         worst = std::max(worst, error / unit);
     }
@@ -90,7 +92,7 @@ Sequences random_sequences(int length, int lanes) {
     return sequences;
 }
 
-// The definition, in extended precision.
+// The DFT by its definition, in extended precision.
 Sequences direct_dft(const Sequences& in, int length, int lanes, int sign) {
     Sequences out{std::vector<double>(in.re.size()), std::vector<double>(in.im.size())};
     std::vector<std::complex<long double>> roots;

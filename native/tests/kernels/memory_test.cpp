@@ -46,7 +46,7 @@ TEST(Memory, Version1GroupCounts) {
     EXPECT_EQ(cgroup_headroom_bytes(tree.root()), 4000U);
 }
 
-// A container's own group is mounted as the root while its name is the host's.
+// In a container, its own control group is mounted as the root, but named as on the host.
 TEST(Memory, GroupMountedAsRootCounts) {
     const Tree tree;
     tree.write("proc/self/cgroup", "0::/docker/0123");

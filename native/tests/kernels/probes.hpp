@@ -5,15 +5,16 @@
 
 namespace aferir::npb {
 
-/// Parts of the kernels that are inside one instruction-set level, opened for the tests.
+/// Functions of the kernels that are compiled for one instruction-set level, made accessible to
+/// tests.
 struct Probes {
     int lanes;
     /// out[i] = log(in[i]); the size must be a multiple of lanes.
     void (*logarithm)(std::span<const double> in, std::span<double> out);
-    /// In place, on `lanes` sequences at once: sequence s has its element i at [i * lanes + s].
-    /// Lengths 32, 64, 128, 256, 512.
+    /// Transforms `lanes` sequences in place: element i of sequence s is at [i * lanes + s].
+    /// Lengths are 32, 64, 128, 256 and 512.
     void (*fft)(int length, bool inverse, std::span<double> re, std::span<double> im);
-    /// One square of lanes x lanes tiles (2 * lanes doubles each).
+    /// Transposes one square of lanes x lanes tiles (2 * lanes doubles each).
     void (*transpose)(std::span<const double> in, std::span<double> out);
 };
 

@@ -7,7 +7,7 @@
 namespace aferir::npb {
 namespace {
 
-// a x mod m on unlimited integers, the definition.
+// One step by the definition, a x mod m, on integers that are wide enough.
 std::uint64_t step(std::uint64_t seed, std::uint64_t multiplier) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>(Wide{seed} * multiplier % (Wide{1} << 46U));

@@ -38,7 +38,8 @@ TEST(Reference, EpRefusesEachOfItsTenCountsThatIsWrong) {
     EXPECT_FALSE(ep_accepts(more));
     for (std::size_t annulus = 0; annulus < kAnnuli; ++annulus) {
         for (const auto problem : {ProblemClass::S, ProblemClass::C}) {
-            // A pair in the wrong annulus: neither sums nor their number show it.
+            // Moves one pair to a wrong annulus, which neither the sums nor the number of pairs
+            // show.
             auto moved = problem == ProblemClass::S ? kEpS : kEpC;
             ++moved.counts[annulus];
             --moved.counts[annulus == 0 ? 1 : 0];

@@ -43,7 +43,7 @@ constexpr std::array kVariants{
 #endif
 };
 
-/// Counts what is done with it.
+/// A number type that counts the operations done with it.
 struct Counted {
     double value = 0;
     static inline int operations = 0;
@@ -97,7 +97,7 @@ TEST(Kernels, ThatAreWrongAreFoundOut) {
     }
 }
 
-/// The fastest way to be wrong: seams between the threads' slabs are left as they are.
+/// A wrong schedule that would be fastest: the seams between the threads' slabs are not computed.
 void seams_left_out(const Work& work, int steps) {
     auto other = work;
     for (auto& seam : other.schedule.seams) {
@@ -106,7 +106,7 @@ void seams_left_out(const Work& work, int steps) {
     kVariants[0].advance(other, steps);
 }
 
-/// Blocks run with the wedge around y = 0 before the rows that it needs.
+/// A wrong schedule: the wedge around y = 0 is computed before the rows that it needs.
 void in_the_wrong_order(const Work& work, int steps) {
     auto other = work;
     for (auto& slab : other.schedule.slabs) {
@@ -144,7 +144,8 @@ TEST(Blocking, SparesTheTrafficOfItsSteps) {
             .bytes_per_update;
     };
     EXPECT_DOUBLE_EQ(bytes(1, 36), 304);
-    // Two seams of six planes of 40, and a wedge of six rows of 36.
+    // Every row is moved once in a block; two seams of six of the 40 planes, and with small tiles a
+    // wedge of six of the 36 rows, are moved once more.
     EXPECT_DOUBLE_EQ(bytes(4, 36), 76 * (1 + 12.0 / 40));
     EXPECT_DOUBLE_EQ(bytes(4, 8), 76 * (1 + 12.0 / 40 + 6.0 / 36));
 }

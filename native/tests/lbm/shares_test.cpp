@@ -11,14 +11,14 @@
 namespace aferir::lbm {
 namespace {
 
-/// Does the tasks and fails where one comes before what it needs.
+/// Records the tasks of a schedule, and fails if one comes before the tasks that it needs.
 class Rehearsal {
   public:
     Rehearsal(int rows, int planes) : rows_(rows), planes_(planes) {}
 
     void run(const std::vector<std::vector<Task>>& by_thread) {
-        // Threads may be in any order between two barriers: what one needs it must have done
-        // itself, or have been done before.
+        // Threads run in any order between two barriers, so a task may only need what was done
+        // before the barrier, or by its own thread.
         const auto before = done_;
         auto all = done_;
         for (const auto& tasks : by_thread) {

@@ -1,4 +1,4 @@
-// Any bytes whatever as a file of voxels.
+// Fuzzes read_voxels() with arbitrary bytes.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -7,7 +7,7 @@
 #include "fuzz.hpp"
 #include "lbm/geometry.hpp"
 
-// What is accepted has a value for each cell, and they are those at the end of the file.
+// An accepted file has one value for each cell, and these are its last bytes.
 void aferir::fuzzing::check(std::span<const std::uint8_t> data) {
     std::istringstream file(std::string(data.begin(), data.end()));
     try {

@@ -1,5 +1,5 @@
-// Any bytes whatever as an answer of HTTP, memcached or Redis, whole and in pieces: what is read
-// does not depend on how the bytes are cut into segments.
+// Fuzzes the parsers of answers of HTTP, memcached and Redis with arbitrary bytes, whole and in
+// pieces: the result must not depend on how the bytes are cut into segments.
 #include <algorithm>
 #include <random>
 #include <string>

@@ -14,7 +14,7 @@ constexpr std::string_view kChunked =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     "5;name=value\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nTrailer: x\r\n\r\n";
 
-/// In pieces of so many bytes.
+/// Feeds an answer in pieces of `piece` bytes.
 Answer fed(std::string_view text, std::size_t piece) {
     Answer answer;
     for (std::size_t at = 0; at < text.size(); at += piece) {

@@ -1,4 +1,4 @@
-// Real sockets on loopback: a server that stalls where it is told to.
+// Tests clients with real sockets on loopback, against a server that stalls when told to.
 #include "loadgen/engine.hpp"
 
 #include <arpa/inet.h>
@@ -40,10 +40,11 @@ class Server {
     [[nodiscard]] std::string url(const std::string& path) const {
         return "http://127.0.0.1:" + std::to_string(port_) + path;
     }
-    /// Whether the server itself kept its times for this stream; on a busy machine it may not.
+    /// Whether the server itself kept to its times for this stream; on a busy machine it may be
+    /// late.
     [[nodiscard]] bool punctual(std::size_t number) const { return late_[number] == 0; }
     [[nodiscard]] int leaves() const { return leaves_; }
-    /// The outcome that the last one to leave has told.
+    /// The outcome that the client which left last has reported.
     [[nodiscard]] std::string said() {
         const std::lock_guard lock(said_lock_);
         return said_;
@@ -64,7 +65,8 @@ class Server {
         }
     }
 
-    /// /front is for one client; /stream for as many as there are deeds, in the order of coming.
+    /// Serves one connection. /front is for one client; /stream follows the list of deeds, in the
+    /// order in which clients come.
     void serve(const Descriptor& to, std::size_t number, const std::stop_token& stop) {
         std::array<char, 2048> buffer{};
         const ssize_t got = recv(to.number(), buffer.data(), buffer.size() - 1, 0);
@@ -93,7 +95,7 @@ class Server {
         return send(to.number(), text.data(), text.size(), MSG_NOSIGNAL) > 0;
     }
 
-    /// 1.2 s of video, as it is played, in pieces of 20 ms.
+    /// Sends 1.2 s of video at the rate at which it is played, in pieces of 20 ms.
     void deliver(const Descriptor& to, std::size_t number, const std::stop_token& stop) {
         const Deed deed = deeds_[number];
         if (deed == Deed::kSilence) {
@@ -167,7 +169,7 @@ TEST(Engine, SeesAStallInEveryStreamThatHadOneAndInNoOther) {
             continue;
         }
         ++judged;
-        // The stall leaves no buffer, so that the least jitter after it is another violation.
+        // After the stall the buffer is empty, so that the least jitter causes another violation.
         EXPECT_EQ(client.playback()->violations() > 0, planted) << k;
         if (planted) {
             EXPECT_GT(client.playback()->longest_stall(), kSecond / 10);

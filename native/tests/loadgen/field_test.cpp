@@ -1,4 +1,4 @@
-// What servers in the field answer: a server of the test's own sends those bytes, and closes.
+// Tests answers as real servers give them: the test's own server sends the same bytes, and closes.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr Nanoseconds kSecond = 1'000'000'000;
 const std::string kGood = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// One connection after the other, of one request each.
+/// Serves one connection after another, each with one request.
 class Server {
   public:
     using Respond = std::function<std::string(const std::string& request)>;

@@ -181,7 +181,7 @@ TEST(Request, NamesItsHostAndWhoAsksAndClosesTheConnection) {
     EXPECT_EQ(request("GET", *parse_url("http://127.0.0.1:81/v")),
               "GET /v HTTP/1.1\r\nHost: 127.0.0.1:81\r\nUser-Agent: aferir\r\n"
               "Accept: */*\r\nConnection: close\r\n\r\n");
-    // A port that is meant anyway is no part of the name.
+    // The default port is not part of the name in the header Host.
     EXPECT_NE(request("GET", *parse_url("http://[::1]:80/v")).find("Host: [::1]\r\n"),
               std::string::npos);
 }

@@ -61,7 +61,7 @@ TEST(Playback, AVideoShorterThanItsBufferPlaysWhenItIsThere) {
 }
 
 TEST(Playback, StallsAddUpToWhatTheBytesWereLate) {
-    // A network that is sometimes late; the picture stands still exactly as long as it has to.
+    // The network is sometimes late; the picture must stand still exactly as long as necessary.
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {
         Playback seen(kRate, 50, 100'000);

@@ -1,4 +1,5 @@
-// Real sockets on loopback: a server that answers, refuses, closes or stands still.
+// Tests requests with real sockets on loopback, against a server that answers, refuses, closes or
+// stands still.
 #include "loadgen/requests.hpp"
 
 #include <arpa/inet.h>
@@ -34,8 +35,8 @@ using namespace std::chrono_literals;
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-/// Answers each request with two bytes; what it is told to do instead begins with request number
-/// `from`.
+/// Answers each request with two bytes, until request number `from`, when it begins to do what it
+/// is told.
 class Server {
   public:
     /// kPieces: each answer in as many segments as it has bytes. kToEnd: request `from` alone is
@@ -57,7 +58,8 @@ class Server {
         const std::lock_guard guard(lock_);
         return last_;
     }
-    /// Nothing is read or answered for so long from the next look on, or once so many are served.
+    /// Reads and answers nothing for `time`, beginning with the next look, or once `served`
+    /// requests have been served.
     void stand_still(std::chrono::milliseconds time, int served = 0) {
         still_after_ = served;
         still_ = time.count();
@@ -179,7 +181,7 @@ TEST(Requests, OfAStandstillCountFromTheirOwnMoments) {
     plan.connections = 4;  // far fewer than come meanwhile: they wait, and the time counts
     const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered, measured.intended);
-    // A closed loop would have seen four slow requests of 200.
+    // A closed loop would have had only four slow requests of 200.
     EXPECT_GT(measured.latencies.quantile(0.75), 100e6);
 }
 
@@ -234,7 +236,7 @@ TEST(Requests, WhoseAnswersEndWithTheConnectionHaveTheStampOfTheirOwnLastByte) {
     EXPECT_EQ(measured.answered, measured.intended);
     const auto to_end = std::ranges::find(asked, 206, &Asked::status);
     ASSERT_NE(to_end, asked.end());
-    // Of those that were told before it, all but five were answered after its last byte came.
+    // All but five requests reported before that one were answered after its last byte had come.
     const auto came_later = std::count_if(asked.begin(), to_end, [&](const Asked& other) {
         return other.intended + other.latency > to_end->intended + to_end->latency;
     });
@@ -242,7 +244,7 @@ TEST(Requests, WhoseAnswersEndWithTheConnectionHaveTheStampOfTheirOwnLastByte) {
 }
 
 TEST(Requests, ThatWaitAreServedThoughOneBeforeThemFails) {
-    // Refused by this machine itself: no connection goes to every address.
+    // This machine itself refuses to connect to the broadcast address.
     const auto nowhere = parse_url("http://255.255.255.255/");
     ASSERT_TRUE(nowhere && !connect_to(*nowhere).open());
     Server server;
@@ -257,7 +259,8 @@ TEST(Requests, ThatWaitAreServedThoughOneBeforeThemFails) {
     }
 }
 
-/// What a container's older seccomp profile does to a system call that it does not know.
+/// Makes `call` fail with EPERM, as older seccomp profiles of containers do for system calls they
+/// do not know.
 void forbid(long call) {
     std::array<sock_filter, 4> code{
         {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -278,7 +281,7 @@ TEST(Requests, DoWithoutASystemCallThatIsForbidden) {
     if (child == 0) {
         forbid(SYS_epoll_pwait2);
         const Measured measured = send_requests(plan_for(server, 200.0, 500 * kMillisecond));
-        // Waiting, not spinning, which would take all of the half second.
+        // It must have slept while waiting: spinning would use half a second of CPU time.
         _exit(measured.intended > 0 && measured.answered == measured.intended &&
                       measured.cpu_s < measured.duration_s / 2
                   ? 0

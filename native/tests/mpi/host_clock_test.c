@@ -1,4 +1,4 @@
-/* Processes of one name share one clock; readings never go back. */
+/* Tests that processes with the same job name share one clock, and that readings never go back. */
 #define _GNU_SOURCE
 #include "host_clock.h"
 
@@ -44,7 +44,8 @@ static void follows_the_reference_before_and_after(void) {
 }
 
 static void readings_go_on_over_checks_and_better_rates(void) {
-    /* Between two readings of the reference at either end: other programs may run here too. */
+    /* Takes a reading between two of the reference at each end, as other programs may run here too.
+     * */
     const uint64_t before = raw_ns(), start = host_clock_ns(), after = raw_ns();
     uint64_t last = start;
     while (last - start < 500000000) {
@@ -74,7 +75,8 @@ static void a_second_process_has_the_same_clock(void) {
     shm_unlink(name);
 }
 
-/* As a job does that is killed within MPI_Init and started again under the same name. */
+/* Leaves a page behind, as a job does that is killed within MPI_Init, and starts again under the
+ * same name. */
 static void a_page_that_a_killed_process_left_is_made_anew(void) {
     const char* name = "/aferir-mpi-test";
     uint64_t identities[2];
@@ -119,7 +121,7 @@ static void a_page_that_a_killed_process_left_is_made_anew(void) {
     close(told[1]);
 }
 
-/* As where a job was killed, and is started again under the same name while its ranks still end. */
+/* A job was killed, and is started again under the same name while its old ranks still end. */
 static void jobs_of_one_name_and_two_launchers_have_two_pages(void) {
     char name[HOST_CLOCK_NAME], of_child[HOST_CLOCK_NAME], number[16];
     int ends[2];

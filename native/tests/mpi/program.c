@@ -1,11 +1,11 @@
-/* An ordinary MPI program that judges its MPI_Wtime; knows nothing of who provides it.
+/* An ordinary MPI program that judges its MPI_Wtime, whoever provides it.
  *
- *   program [rounds] [--hosts]
+ * program [rounds] [--hosts]
  *
  * --hosts: ranks may be on several hosts that share one machine's clock, so that the time jumps at
- * MPI_Init. How well it agrees is printed for whoever knows the doubt that the library reports, and
- * "verdict 0" or "verdict 1" of the rest before MPI_Finalize.
- * Exit code 1 and a line for each broken promise. */
+ * MPI_Init. The program then prints how far the ranks' times are apart, to be compared with the
+ * doubt that the library reports; and before MPI_Finalize "verdict 0" or "verdict 1" for all other
+ * properties. Exit code 1 and a line for each broken promise. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -84,8 +84,8 @@ static void check_attribute(void) {
     EXPECT(flag && tag != NULL && *tag >= 32767);
 }
 
-/* Seconds by which a message is received later than it was sent, in the time of whoever looks: the
- * least of all messages and ranks. */
+/* Seconds from sending to receiving a message, by MPI_Wtime of its two ranks: the smallest over all
+ * messages and ranks. */
 static double check_order(int rounds) {
     int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
     double worst = 1, sent = 0;
@@ -106,10 +106,9 @@ static double check_order(int rounds) {
     return worst;
 }
 
-/* Largest difference in seconds between the offsets of two ranks, and in `known` how large it may
- * be where their times are the same: on a busy machine brackets are wide, and ranks look at
- * different times, between which the time may gain on the kernel's clock as much as oscillators
- * differ. */
+/* Largest difference in seconds between the offsets of two ranks. `known` is how large it may be if
+ * their times are the same: on a busy machine brackets are wide, and ranks look at different times,
+ * between which the time may gain on the kernel's clock as much as oscillators differ. */
 static double check_agreement(double* known) {
     static const double rate_limit = 250e-6; /* as in look.c */
     struct offset own = offset_to_raw();
@@ -119,9 +118,9 @@ static double check_agreement(double* known) {
     return most[0] + most[1];
 }
 
-/* MPICH 4.0.2 over UCX sometimes never returns from MPI_Finalize where two ranks share one of
- * several hosts: one rank waits for answers of others, which wait for it without reading messages.
- */
+/* Ends without MPI_Finalize: in MPICH 4.0.2 over UCX it sometimes never returns if two ranks share
+ * one of several hosts. One rank then waits for answers of others, which wait for it without
+ * reading messages. */
 static void end_without_finalize(int number) {
     (void)number;
     _exit(0);

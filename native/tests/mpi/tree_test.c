@@ -1,4 +1,5 @@
-/* The tree, the hosts, and the estimate on simulated time: no MPI. */
+/* Tests the tree of ranks, the grouping into hosts and the offset estimate on simulated clocks,
+ * without MPI. */
 #include "tree.h"
 
 #include <math.h>
@@ -33,7 +34,8 @@ static void each_host_is_served_once_by_one_that_knows_the_time(void) {
     CHECK(tree_parent(0) == 0);
 }
 
-/* Each round doubles those who know: nobody is served later than in round ceil(log2 hosts). */
+/* In each round the number of hosts that know the time doubles: all are served by round ceil(log2
+ * hosts). */
 static void rounds_are_logarithmic(void) {
     for (uint32_t hosts = 2; hosts <= 4096; hosts *= 2) {
         uint32_t done[4096] = {0}, last = 0, rounds = 0;
@@ -144,8 +146,8 @@ static void a_noisy_one_is_given_up_after_eighteen(void) {
     }
 }
 
-/* D = 5, and the 20 smallest round trips within K = 500 ns, or 10,000 messages (Dutra 2015, 7.3).
- */
+/* Discards the first 5 exchanges (D); stops once the standard deviation of the 20 shortest round
+ * trips is below 500 ns (K), or after 10,000 exchanges (Dutra 2015, 7.3). */
 static void the_published_rule_takes_twenty_five_exchanges_or_up_to_its_bound(void) {
     setenv("AFERIR_MPI_RULE", "published", 1);
     struct network network = quiet();
@@ -165,7 +167,8 @@ static void the_published_rule_takes_twenty_five_exchanges_or_up_to_its_bound(vo
     unsetenv("AFERIR_MPI_RULE");
 }
 
-/* One way's minimum does not suffer from the other way's noise in the same exchange. */
+/* The minimum of one direction is not affected by noise of the other direction in the same
+ * exchange. */
 static void each_way_has_its_own_minimum(void) {
     double sum = 0;
     for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -198,7 +201,7 @@ static struct look_result looked_twice(struct network* network, uint64_t apart_n
     return second;
 }
 
-/* An offset alone would be 108 ms off by then. */
+/* With an offset alone, the error would be 108 ms after the hour. */
 static void a_clock_30_ppm_off_is_followed_for_an_hour(void) {
     struct network network = quiet();
     network.fast_ppm = 30;

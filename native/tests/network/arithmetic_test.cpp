@@ -13,7 +13,7 @@
 namespace aferir::network {
 namespace {
 
-// What NPopenmpi 3.7.2 -u 200 prints, and with -p 0 -u 100.
+// The sizes that NPopenmpi 3.7.2 prints with -u 200, and with -p 0 -u 100.
 TEST(Schedule, SizesAreNetpipes) {
     const std::vector<std::uint64_t> perturbed{1,  2,  3,  4,   6,   8,   12,  13,  16, 19, 21,
                                                24, 27, 29, 32,  35,  45,  48,  51,  61, 64, 67,

@@ -30,7 +30,7 @@ class Way {
         std::copy_n(bytes_.begin(), bytes.size(), bytes.begin());
         bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(bytes.size()));
     }
-    /// The last bit but four of the n-th message, counted from 1, is turned over.
+    /// Flips the fifth-last bit of message number `message`, counted from 1.
     void spoil(std::uint64_t message) { spoiled_ = message; }
 
   private:
@@ -56,13 +56,13 @@ struct FakeLine {
     }
 };
 
-/// Seven nanoseconds a reading.
+/// A clock that advances by seven nanoseconds at each reading.
 struct FakeClock {
     std::uint64_t now = 0;
     std::uint64_t operator()() { return now += 7; }
 };
 
-/// Both ends of a trial, and what each finds of the data afterwards.
+/// Results of a trial at both ends, with the errors that each finds in the data.
 struct Outcome {
     std::optional<std::size_t> initiator;
     std::optional<std::size_t> responder;
@@ -151,7 +151,7 @@ TEST(Rounds, StampsOfBothEndsAreNoted) {
     EXPECT_EQ(own.wrong(trial, End::kInitiator), std::nullopt);
 }
 
-/// A network whose rounds last 1 us and 1 ns a byte; every second trial is disturbed.
+/// A network whose rounds take 1 us plus 1 ns per byte; every second trial is disturbed.
 class SimulatedTransport : public Transport {
   public:
     TrialResult run(const Trial& trial) override {
@@ -187,7 +187,7 @@ TEST(Sweep, TheBestTrialIsTheLatencyAndHalfOfARound) {
         EXPECT_NEAR(size.throughput_bps, static_cast<double>(size.bytes) / (round_s / 2), 1.0);
         EXPECT_EQ(size.round_ns.total(), 3 * size.rounds);
     }
-    // An untimed trial and three others a size, all of data that differs.
+    // For each size one untimed trial and three timed ones, all with different data.
     EXPECT_EQ(transport.trials.size(), 4 * sizes.size());
     EXPECT_NE(transport.trials[1].seed, transport.trials[2].seed);
 }

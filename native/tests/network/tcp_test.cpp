@@ -152,7 +152,7 @@ TEST(Tcp, NobodyListeningIsSaidWithTheRemedy) {
               std::string::npos);
 }
 
-/// A server that says what the test wants it to, and then nothing.
+/// A server that sends what the test tells it to, and then nothing.
 class Rogue {
   public:
     explicit Rogue(std::function<void(Connection&)> behaviour)

@@ -1,4 +1,4 @@
-// Any bytes whatever, through the parser of what the network brings.
+// Fuzzes the parser of received messages with arbitrary bytes.
 #include <algorithm>
 
 #include "fuzz.hpp"
@@ -6,7 +6,8 @@
 
 using namespace aferir::network;
 
-// What is accepted has to come back as it was, but for unprintable characters of a text.
+// An accepted message must be the same when written again, except for unprintable characters of a
+// text.
 void aferir::fuzzing::check(std::span<const std::uint8_t> bytes) {
     const auto data = std::as_bytes(bytes);
     if (data.size() < kHeaderBytes) {

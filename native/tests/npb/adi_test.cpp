@@ -9,10 +9,10 @@
 namespace aferir::npb {
 namespace {
 
-/// Sizes that fill the vectors of no level, of some, of all.
+/// Sizes of which some fill no level's vectors, some those of a few levels, and some those of all.
 constexpr std::array kSizes{7, 10, 12, 19};
 
-/// Smooth enough for stable solves, and different at every point.
+/// Random states, smooth enough for stable solves, and different at every point.
 Flows random_states(int size, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> some(-0.1, 0.1);
@@ -24,7 +24,7 @@ Flows random_states(int size, unsigned seed) {
     return flows;
 }
 
-/// 0 on the boundary.
+/// Uniform random changes in [-1, 1) at inner points; 0 on the boundary.
 Flows random_changes(int size, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> any(-1, 1);

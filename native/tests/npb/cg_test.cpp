@@ -8,7 +8,7 @@
 namespace aferir::npb {
 namespace {
 
-/// Rows of very different lengths: empty ones, and now and then one that is nearly full.
+/// A random matrix with rows of very different lengths: some empty, a few nearly full.
 SparseMatrix random_matrix(std::size_t order, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> value(-1, 1);

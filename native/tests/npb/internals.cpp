@@ -186,7 +186,7 @@ Field field_of(const Flows& flows, const State& padding) {
 
 constexpr State kStill{1, 0, 0, 0, 1};
 
-/// Differences along y and z by rows, then those along x by lines, one line at a time.
+/// Computes the differences along y and z by rows, then those along x by lines, one line at a time.
 Flows right_side(const Flows& states, const Flows& forcing, double time_step) {
     const int size = states.size;
     const auto u = field_of(states, kStill);

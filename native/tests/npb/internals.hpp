@@ -59,18 +59,19 @@ struct LuRun {
     State residual{};
 };
 
-/// Parts of the kernels that are inside one instruction-set level, opened for the tests.
+/// Functions of the kernels that are compiled for one instruction-set level, made accessible to
+/// tests.
 struct Internals {
     std::string_view isa;
 
-    /// A x, the rows dealt out to `parts`.
+    /// A x, with the rows divided into `parts` parts.
     std::vector<double> (*multiply)(const SparseMatrix& a, int parts, std::vector<double> x);
 
     /// For each key of the range, the number of keys not larger.
     std::vector<std::uint32_t> (*rank)(std::span<const std::uint32_t> keys, std::size_t key_range,
                                        int threads);
 
-    /// In blocks of 2, 4 or 8 columns, or of as many as a register has if that is less.
+    /// Runs LU in blocks of 2, 4 or 8 columns; narrower if a register holds fewer.
     LuRun (*relax)(int size, double time_step, int iterations, int threads, int lanes);
 
     Cube (*residual)(const Cube& v, const Cube& u);
@@ -109,7 +110,7 @@ Internals internals();
 }
 #endif
 
-/// Those that this processor can run.
+/// The internals of all levels that this processor can run.
 inline std::vector<Internals> usable_internals() {
     std::vector<Internals> usable;
     for (const auto isa : usable_isas()) {

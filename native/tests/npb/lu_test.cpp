@@ -15,8 +15,8 @@ namespace {
 
 using Matrix = std::array<State, 5>;  // rows
 
-/// SSOR as the specification writes it: blocks formed (here by differencing the fluxes), stored
-/// nowhere, and solved with by Gaussian elimination; points in the order k, j, i.
+/// SSOR as the specification writes it: blocks are formed (here by differencing the fluxes), not
+/// stored, and solved by Gaussian elimination; points are visited in the order k, j, i.
 class PlainSsor {
   public:
     PlainSsor(int size, double time_step) : exact_(size), time_step_(time_step) {
@@ -80,7 +80,8 @@ class PlainSsor {
         }
     }
 
-    /// The derivative of the time step's change of the state at a point's neighbour: at +1 or -1.
+    /// Derivative of a point's change in one time step by the state of its neighbour on the +1 or
+    /// -1 side of an axis.
     [[nodiscard]] Matrix derivative(const State& u, int axis, double convection) const {
         Matrix result{};
         for (std::size_t column = 0; column < u.size(); ++column) {
@@ -102,7 +103,7 @@ class PlainSsor {
         return result;
     }
 
-    /// I plus twice what is not convective, over all axes.
+    /// The unit matrix plus, summed over all axes, twice the part that is not convective.
     [[nodiscard]] Matrix diagonal(const Place& place) const {
         Matrix result{};
         for (std::size_t row = 0; row < result.size(); ++row) {
@@ -117,7 +118,7 @@ class PlainSsor {
         return result;
     }
 
-    /// omega times the blocks of the three neighbours on one side times their v.
+    /// Sum over the three neighbours on one side: omega times the neighbour's block times its v.
     [[nodiscard]] State neighbours(const Place& place, const std::vector<State>& v,
                                    int side) const {
         State sum{};
@@ -189,7 +190,8 @@ TEST(Lu, StepsAreThoseOfPlainSsor) {
         for (const auto& internals : usable_internals()) {
             for (const int lanes : {2, 4, 8}) {
                 const auto run = internals.relax(size, kTimeStep, kSteps, 1, lanes);
-                // The plain blocks are differences, whose error shows in energies of 40.
+                // The plain blocks are computed by differences, whose error shows in energies of
+                // about 40.
                 EXPECT_LT(largest_difference(run.field, plain.field()), 1e-7)
                     << internals.isa << ", size " << size << ", lanes " << lanes;
                 for (std::size_t m = 0; m < run.residual.size(); ++m) {

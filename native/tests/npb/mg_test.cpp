@@ -75,7 +75,8 @@ Cube naive_restriction(const Cube& fine) {
     return out;
 }
 
-/// Trilinear: a coarse point reaches the 27 fine ones around it, by half in each direction.
+/// Trilinear interpolation: a coarse point contributes to the 27 fine ones around it, halved for
+/// each direction in which they are displaced.
 Cube naive_interpolation(const Cube& u, const Cube& coarse) {
     Cube out(u);
     for_points(coarse.size, [&](auto p, auto r, auto c) {

@@ -45,7 +45,8 @@ TEST(PseudoApplication, UniformFlowDoesNotChangeFarFromTheBoundary) {
     for (const auto value : spatial_operator(uniform, Coefficients(kSize), {5, 6, 4}, kSize)) {
         EXPECT_NEAR(value, 0, 1e-11);
     }
-    // Next to the boundary 5 - 4 + 1 = 2 of the dissipation are left, then 6 - 4 - 4 + 1 = -1.
+    // For a uniform state, the weights of dissipation left next to the boundary add up to 5 - 4 + 1
+    // = 2, one point further to 6 - 4 - 4 + 1 = -1.
     EXPECT_NEAR(spatial_operator(uniform, Coefficients(kSize), {1, 5, 5}, kSize)[4],
                 -kDissipation * 2 * 7, 1e-11);
     EXPECT_NEAR(spatial_operator(uniform, Coefficients(kSize), {5, 5, kSize - 3}, kSize)[4],

@@ -23,7 +23,8 @@ std::vector<double> random_terms(std::size_t count) {
     return terms;
 }
 
-/// As `processes` processes add their shares, each for itself, and then one another's.
+/// The sum as if `processes` processes added their shares, each its own, and then one another's
+/// sums.
 double sum_of_shares(const std::vector<double>& terms, std::size_t processes) {
     const Cut cut(1, terms.size());
     Cut::Parts all;

@@ -1,8 +1,9 @@
-/* A server, a clock that takes its time from it, and a reading. */
+/* Uses the installed libraries: starts a server, synchronises a clock with it, and reads it. */
 #include <aferir/rgap.h>
 #include <stdio.h>
 
-/* Names that a program of its own may well use; a library that showed them would not link. */
+/* Names that a program may use for functions of its own: linking would fail if a library exported
+ * them. */
 void hmac(void);
 void judge(void);
 void hmac(void) {}

@@ -1,4 +1,4 @@
-// Two readings of the std::chrono clock.
+// Reads the std::chrono clock twice, with the installed headers.
 #include <aferir/rvec.hpp>
 
 int main() {
