@@ -1,4 +1,4 @@
-"""Run chronyd and ptp4l on the same veth pair and read what they report; the truth is 0.
+"""Run chronyd and ptp4l on the same veth pair, and read their offsets; the true offset is 0.
 
 Neither adjusts a clock: `chronyd -x`, and ptp4l with `free_running`. Both use the kernel's software
 time stamps, as ours does. Both keep exchanging messages: they report the estimate of a daemon that

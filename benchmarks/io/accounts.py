@@ -114,7 +114,7 @@ def mixes(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def split(options: BenchOptions, note: Note) -> list[Figure]:
-    """Judge that the states of the whole machine add up to 100 %."""
+    """Judge whether the shares of all CPU states of the machine add up to 100 %."""
     windows = 3 if options.quick else 10
     sums = []
     ratios = []

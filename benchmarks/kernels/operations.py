@@ -48,12 +48,12 @@ class Operations(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Executed over nominal operations per iteration; one more iteration is run than timed."""
+        """Ratio of executed to nominal operations per iteration; one iteration is not timed."""
         return self.executed * self.iterations / (self.iterations + 1) / self.nominal
 
 
 def figure(kernel: str) -> Figure:
-    """Executed over nominal operations of a kernel, in the class of `COUNTED`."""
+    """Ratio of executed to nominal operations of a kernel, in its class of `COUNTED`."""
     problem_class = COUNTED[kernel]
     name = f"operations.{kernel}.{problem_class}"
     try:

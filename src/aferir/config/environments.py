@@ -106,7 +106,7 @@ def specification(
 def _host_of(
     environment: EnvironmentTable, levels: Mapping[str, Written], here: HostLimits
 ) -> tuple[HostLimits, Wrong | None]:
-    """Resources of the environment's host, and the error in its name, if any."""
+    """Smallest resources of the environment's hosts, and the error in the key `host`, if any."""
     name = levels["host"].value if "host" in levels else environment.table.get("host", "")
     if not isinstance(name, str) or not name:
         return here, None

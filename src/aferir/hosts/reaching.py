@@ -69,7 +69,7 @@ class Reached(msgspec.Struct, frozen=True):
         return [said for one in left for said in one]
 
     def places(self, plan: Plan) -> dict[str, Host | CloudHost | Spread]:
-        """Hosts by the key `host` of environments; several names, with commas, make one `Spread`.
+        """Hosts by each value of the key `host`; several names, with commas, make one `Spread`.
 
         Errors: UsageError if one of several is an instance of a cloud.
         """

@@ -192,7 +192,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind}@{self.host}" if self.host else self.kind
 
     def machines(self) -> int:
-        """Number of machines in one instance, each with these CPUs and this memory."""
+        """Number of machines in one instance, each with the CPUs and the memory specified here."""
         return self.host.count(",") + 1
 
     def kept_bytes(self) -> int:
