@@ -12,8 +12,8 @@ namespace aferir::account {
 namespace {
 
 constexpr int kMinorBits = 20;  // of a device number inside the kernel (include/linux/kdev_t.h)
-// The letters of a request begin with F for a flush that goes before it, then what it does
-// (blk_fill_rwbs in kernel/trace/blktrace.c).
+// Filters by the letters that describe a request: F first if a flush goes before it, then its
+// operation (blk_fill_rwbs in kernel/trace/blktrace.c).
 constexpr std::string_view kRead = R"(rwbs ~ "R*")";
 constexpr std::string_view kWrite = R"((rwbs ~ "W*" || rwbs ~ "FW*"))";
 

@@ -31,8 +31,8 @@ class Blocks {
     std::vector<Event> writes_;
 };
 
-/// Filter of block events (Documentation/trace/events.rst, section 5.1): those of `device` and
-/// those that meet `condition`, as far as they are given.
+/// Filter of block events (Documentation/trace/events.rst, section 5.1): those of `device` that
+/// meet `condition`; either may be omitted.
 std::string block_filter(std::optional<std::uint64_t> device, std::string_view condition);
 
 }  // namespace aferir::account

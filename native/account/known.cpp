@@ -1,6 +1,6 @@
-// Programs with known results for testing an account: so many cycles, or a mix of user and system
-// time that the program measures itself by the kernel's exact account of a thread's time at every
-// change between the two.
+// Programs with known results for testing an account: with a given number of cycles, or with a mix
+// of user and system time that the program itself measures, by the kernel's exact account of a
+// thread's time at every change between the two.
 
 #include "account/known.hpp"
 
@@ -55,8 +55,8 @@ std::string spend_cycles(long long megacycles, Chain chain) {
         .str();
 }
 
-/// Reads zeros, which the kernel writes: so many at once that almost no time is spent entering and
-/// leaving the kernel.
+/// Reads zeros, which the kernel has to write: so many at once that entering and leaving the kernel
+/// takes almost no time.
 class Kernel {
   public:
     Kernel() : file_(open("/dev/zero", O_RDONLY | O_CLOEXEC)), bytes_(1 << 20, 1) {

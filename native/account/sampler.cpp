@@ -176,7 +176,7 @@ std::optional<double> cost_of_look(int cpu) {
 }
 
 std::vector<double> rates(std::span<const double> used, double looks_per_s) {
-    // least share: a processor that begins to be used must be noticed
+    // Smallest share of a processor: one that begins to be used must be noticed.
     constexpr double kLeast = 0.1;
     const double most = *std::max_element(used.begin(), used.end());
     std::vector<double> found;

@@ -49,8 +49,8 @@ struct Target {
 /// process and the control group. Each sample counts as one second.
 void add_records(std::span<const std::byte> records, const Target& target, Samples& samples);
 
-/// Samples one processor many times a second, at random times: in step neither with the kernel's
-/// tick, which wakes sleeping programs, nor with a program's own period.
+/// Samples one processor many times a second, at random times, so as not to keep step with the
+/// kernel's tick, which wakes sleeping programs, or with a program's own period.
 class Sampler {
   public:
     Sampler(int cpu, double hertz);
@@ -72,7 +72,8 @@ class Sampler {
   private:
     Event event_;
     void* ring_ = nullptr;
-    /// Period that the event was opened with: the kernel writes that one into every record.
+    /// Period that the event was opened with, which the kernel writes into every record, even if
+    /// the rate has changed.
     double period_s_;
     std::vector<std::byte> pending_;
 };

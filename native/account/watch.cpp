@@ -68,7 +68,7 @@ void add_group(const std::filesystem::path& folder, Target& target) {
     }
 }
 
-/// Adds the groups below as well: they come and go while a program runs.
+/// Adds the groups below `folder` as well, which come and go while a program runs.
 void add_groups(std::string_view folder, Target& target) {
     if (folder.empty()) {
         return;
@@ -95,8 +95,8 @@ std::optional<std::uint64_t> device_number(std::optional<std::string_view> path)
 }
 
 /// Frequency of the cores as a program sees it: its own cycles per second of its CPU time, minus
-/// interruptions. The fastest of a few windows would be the core's own, 3 to 4 % higher under a
-/// hypervisor.
+/// interruptions. The fastest of a few windows would give the core's own frequency, which is 3 to 4
+/// % higher under a hypervisor.
 class Frequency {
   public:
     void look(int cpu) {

@@ -213,7 +213,8 @@ class Attendant {
         }
     }
 
-    // Processes that it left in the background may hold its pipes for ever, and are not waited for.
+    // Processes left in the background may hold the command's pipes for ever, and are not waited
+    // for.
     void ended(std::uint32_t task, Running& running, int status, std::uint64_t duration_ns) {
         pass_on(task, running);
         for (const int handle : {running.child.out, running.child.err}) {

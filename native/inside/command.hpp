@@ -15,7 +15,7 @@ struct Wanted {
 
     // Variable NAME=VALUE that marks all processes of the task; empty if there is none.
     [[nodiscard]] std::string mark() const;
-    // Adds those of `defaults` whose names it does not have yet.
+    // Adds those of `defaults` whose names are not set yet.
     void add(const std::vector<std::string>& defaults);
 };
 

@@ -52,7 +52,7 @@ int Arriving::finish() {
 }
 
 int send_file(const std::string& path, const std::function<bool(std::string_view)>& send) {
-    // Would block on a FIFO without a writer otherwise.
+    // Non-blocking, as opening a FIFO without a writer would otherwise block.
     const int handle = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (handle < 0) {
         return errno;

@@ -9,7 +9,7 @@ namespace aferir::inside {
 // A file that is being copied into the instance.
 class Arriving {
   public:
-    // Creates missing folders above it, and the file. `failed()`: whether that failed.
+    // Creates missing folders above the file, and the file. failed() tells whether that failed.
     Arriving(const std::string& path, unsigned mode);
     ~Arriving();
     Arriving(const Arriving&) = delete;
@@ -18,7 +18,7 @@ class Arriving {
     Arriving& operator=(Arriving&&) = delete;
 
     void add(std::string_view bytes);
-    // Sets its mode. Returns the errno of the first step that failed, or 0.
+    // Sets the file's mode. Returns the errno of the first step that failed, or 0.
     int finish();
     [[nodiscard]] int failed() const { return error_; }
 

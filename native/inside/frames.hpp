@@ -10,19 +10,19 @@ namespace aferir::inside {
 // One message: `u32 size of the payload | u8 kind | u32 task | payload`, little endian. A task is
 // one command or one file, numbered by the host.
 enum class Kind : std::uint8_t {
-    // From the host.
+    // Kinds that the host sends.
     kRun = 'R',   // `u32 n`, then n arguments and any number of NAME=VALUE, each ended by a NUL
     kKill = 'K',  // kills every process of that task, after asking its first one to end
     kPut = 'P',   // `u32 mode`, then the path; content follows in kData and ends with kEnd
     kGet = 'G',   // a path
-    // From the instance.
+    // Kinds that the instance sends.
     kHello = 'H',   // the first message
     kOut = 'O',     // what a command wrote to its standard output
     kErr = 'E',     // what a command wrote to its standard error
     kExited = 'X',  // `i32 status of waitpid(2) | u64 nanoseconds from fork(2) to its end`
     kFailed = 'F',  // `i32 errno`, then a description of what failed
     kDone = 'T',    // of a file
-    // Both.
+    // Kinds that both send.
     kData = 'D',
     kEnd = 'Z',
 };

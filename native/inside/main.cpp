@@ -5,7 +5,8 @@
 
 #include "inside/attend.hpp"
 
-// aferir-inside [NAME=VALUE ...]: with any, commands have these variables and not its own.
+// aferir-inside [NAME=VALUE ...]: commands get these variables instead of the program's own;
+// without any, its own.
 int main(int count, char** values) {
     std::vector<std::string> variables(values + 1, values + count);
     if (variables.empty()) {

@@ -43,7 +43,8 @@ std::string content(const std::string& path) {
     return found;
 }
 
-// Relations of a running process; a zombie cannot be killed any more (proc(5), /proc/PID/stat).
+// Relations of a running process; nothing for a zombie, which cannot be killed any more (proc(5),
+// /proc/PID/stat).
 std::optional<Relations> relations(pid_t pid) {
     const std::string stat = content("/proc/" + std::to_string(pid) + "/stat");
     const auto name_end = stat.rfind(')');
@@ -124,7 +125,8 @@ std::set<pid_t> of_task(pid_t first, const std::string& mark) {
 }
 
 void end_task(pid_t first, const std::string& mark, int grace_ms) {
-    // Processes found now: their parent's end would hide whose descendants they are.
+    // Determined now, because once a parent has ended nothing shows whose descendants its children
+    // are.
     const std::set<pid_t> known = of_task(first, mark);
     kill(first, SIGTERM);
     for (int left_us = grace_ms * 1000; left_us > 0 && !is_gone(first); left_us -= kPauseUs) {
@@ -139,8 +141,8 @@ void end_task(pid_t first, const std::string& mark, int grace_ms) {
 }
 
 void kill_task(pid_t first, const std::string& mark) {
-    // Stops it, so that it starts no further ones and does not end, and kills it last: after its
-    // death nobody can tell whose children they were.
+    // Stops the first process, so that it starts no others and does not end, and kills it last:
+    // after its death nothing shows whose children they were.
     kill(first, SIGSTOP);
     for (int looks = 0; looks < kMostLooks; ++looks) {
         const std::set<pid_t> found = of_task(first, mark);

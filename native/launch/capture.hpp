@@ -30,10 +30,11 @@ class Capture {
     sha256 state_{};
 };
 
-/// RFC 4648, with padding: JSON can contain it, whatever a program printed.
+/// Encodes data in Base64 (RFC 4648, with padding), which JSON can contain whatever a program
+/// printed.
 std::string base64(std::string_view data);
 
-/// The end of a file. Errors: std::system_error if it cannot be read.
+/// The last `keep_bytes` bytes of a file. Errors: std::system_error if it cannot be read.
 std::string end_of_file(const std::string& path, std::size_t keep_bytes);
 
 }  // namespace aferir::launch

@@ -49,8 +49,8 @@ std::shared_ptr<volatile Told> shared_page() {
     _exit(127);
 }
 
-/// Reads what has arrived, at most `kMostReads` buffers, as a writer may never pause; false at the
-/// end of the stream.
+/// Reads what has arrived, at most `kMostReads` buffers because a writer may never pause; false at
+/// the end of the stream.
 bool take(int handle, Capture& capture) {
     static std::array<char, kChunk> buffer{};
     for (int left = kMostReads; left > 0; --left) {

@@ -56,8 +56,8 @@ std::string find_program(const std::string& name);
 Started start(const std::vector<std::string>& command, const std::string& directory,
               const Handles& handles);
 
-/// Reads a program's output until it has ended, and what is in the pipes then, without waiting for
-/// other processes that hold them. A handle of -1 is not read. Errors: Interrupted.
+/// Reads a program's output until it has ended, and then what is left in the pipes, without waiting
+/// for other processes that hold them. A handle of -1 is not read. Errors: Interrupted.
 Ended follow(const Started& started, int out, int err, Output& output);
 
 }  // namespace aferir::launch

@@ -1,6 +1,6 @@
-// launch: runs one command, and reports the time from its execution to its end and the resources
-// used. It is copied into an instance, so that the figures contain neither a shell nor the way into
-// the instance.
+// launch: runs one command, and reports its duration from execution to end and the resources used.
+// It is copied into an instance, so that its results include neither a shell nor the way into the
+// instance.
 #include <span>
 #include <string>
 #include <system_error>

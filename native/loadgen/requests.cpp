@@ -224,9 +224,9 @@ class Sender {
         }
     }
 
-    /// The user of a closed loop asks again from the last byte on, however late we were to read it;
-    /// where its request failed after a sweep, or a server that refuses all is asked without a
-    /// pause.
+    /// Ends a request. In a closed loop the user's next one is scheduled from the time of the last
+    /// byte, however late it was read; after a failure it follows only after a sweep, or a server
+    /// that refuses every request would be asked without a pause.
     void ended(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
         tally_.ended(wanted, latency, status, failure);
         source_.ended(failure.empty() ? wanted.intended + latency : now() + kSweep);

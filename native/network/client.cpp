@@ -176,8 +176,8 @@ std::optional<Delays> TcpTransport::delays_of(const Stamps& stamps) {
     }
     Delays delays;
     std::uint64_t widest = 0;
-    // What the other end noted is in its time, which is the global one; `own` is read by this
-    // clock.
+    // The other end's times are in its own clock, which is the global time; `own` is a reading of
+    // this end's clock.
     const auto since = [&](std::uint64_t own, std::uint64_t other) {
         if (clock_ == SharedClock::kCounter) {
             return timeline_.seconds_between(own, other);

@@ -78,8 +78,8 @@ int main(int count, char** values) {
     const int code = own::run_sweep_program(own::kProgram, [&] {
         return own::run(aferir::Arguments(given, names, own::kFlags), rank);
     });
-    // Data that came out wrong was told to all ranks; whatever else fails may be known to one
-    // alone.
+    // All ranks have been told of wrong data; any other failure may be known to one rank only,
+    // which ends the others.
     if (code > aferir::kUnverified) {
         aferir::abort_ranks(code);
     }

@@ -214,7 +214,7 @@ Stamps MpiTransport::take_part_stamped(const Trial& trial) {
     return stamps;
 }
 
-// Rank 0 throws what any rank has found; the others go on to be told that it ends.
+// Rank 0 throws an error that any rank has found; the others continue, and are told of the end.
 void MpiTransport::check(const Trial& trial) const {
     struct {
         long place;

@@ -11,8 +11,8 @@
 
 namespace aferir::network {
 
-/// Ranks 0 to n-1 measure, each with the rank n above it: with block placement the two ends of a
-/// pair are on different hosts.
+/// Messages between ranks of an MPI job: each rank from 0 to n-1 measures with the rank n above it.
+/// With block placement the two ends of a pair are then on different hosts.
 class MpiTransport : public Transport {
   public:
     /// Collective, after MPI_Init. `one_way`: search for a clock that all ranks share. Errors:

@@ -22,7 +22,7 @@ SweepOptions sweep_options(const Arguments& arguments) {
     options.pairs = number("--pairs", options.pairs, 1, 512);
     options.perturbation = number("--perturbation", options.perturbation, 0, 1024);
     options.least_bytes = number("--least-bytes", options.least_bytes, 1, kMost);
-    // The perturbation comes on top.
+    // Leaves room for the perturbation, which is added to the largest size.
     options.most_bytes = number("--most-bytes", options.most_bytes, 1, kMost - 1024);
     options.trials = number("--trials", options.trials, 1, 1000);
     options.rule.seconds = 1e-3 * static_cast<double>(number("--trial-ms", 50, 1, 60'000));

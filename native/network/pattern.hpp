@@ -11,7 +11,7 @@ namespace aferir::network {
 /// from an earlier trial is recognised as wrong.
 void fill_pattern(std::span<std::byte> data, std::uint64_t seed);
 
-/// First place that does not contain what `fill_pattern` wrote; nothing if all are right.
+/// First place whose content differs from what `fill_pattern` wrote; nothing if all is right.
 std::optional<std::size_t> first_difference(std::span<const std::byte> data, std::uint64_t seed);
 
 }  // namespace aferir::network

@@ -46,9 +46,9 @@ void initiate_round(L& line, Buffers& buffers, Mode mode) {
 
 }  // namespace detail
 
-/// The measuring end. The duration of each round goes into `rounds`, in nanoseconds; the sum is
-/// returned. In a stream the last round lasts until the responder has confirmed that everything
-/// arrived.
+/// Runs the measuring end. Stores the duration of each round in `rounds`, in nanoseconds, and
+/// returns the sum. In a stream the last round lasts until the responder has confirmed that
+/// everything arrived.
 template <Line L, Clock C>
 std::uint64_t initiate(L& line, Buffers& buffers, const Trial& trial, C& clock, Histogram& rounds) {
     const std::uint64_t start = clock();
@@ -66,7 +66,7 @@ std::uint64_t initiate(L& line, Buffers& buffers, const Trial& trial, C& clock, 
     return last - start;
 }
 
-/// The responding end.
+/// Runs the responding end.
 template <Line L>
 void respond(L& line, Buffers& buffers, const Trial& trial) {
     if (trial.mode == Mode::kAsync) {
@@ -100,8 +100,8 @@ void respond(L& line, Buffers& buffers, const Trial& trial) {
     }
 }
 
-/// The measuring end of a blocking trial that records, by `clock`, when each message leaves and
-/// returns.
+/// Runs the measuring end of a stamped trial in blocking mode: records, by `clock`, when each
+/// message leaves and returns.
 template <Line L, Clock C>
 void initiate_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, Stamps& stamps) {
     for (std::uint64_t i = 0; i < trial.rounds; ++i) {
@@ -112,7 +112,7 @@ void initiate_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, S
     }
 }
 
-/// The responding end of such a trial.
+/// Runs the responding end of a stamped trial.
 template <Line L, Clock C>
 void respond_stamped(L& line, Buffers& buffers, const Trial& trial, C& clock, Stamps& stamps) {
     for (std::uint64_t i = 0; i < trial.rounds; ++i) {

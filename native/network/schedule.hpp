@@ -23,8 +23,8 @@ struct TrialRule {
 /// Number of rounds of a trial if one is expected to take `round_s` seconds.
 std::uint64_t rounds_of_trial(const TrialRule& rule, double round_s);
 
-/// Number of rounds of the untimed trial before it, a tenth: it warms up and shows how long a round
-/// takes.
+/// Number of rounds of the untimed trial that comes first, a tenth of the others' number: it warms
+/// up and shows how long a round takes.
 std::uint64_t rounds_of_warm_up(const TrialRule& rule, double round_s);
 
 }  // namespace aferir::network

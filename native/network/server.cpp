@@ -25,7 +25,7 @@ bool same(const Token& one, const Token& other) {
     return difference == std::byte{0};
 }
 
-/// Memory for messages, as large as the largest so far.
+/// Memory for messages, which grows to the size of the largest one.
 class Room {
   public:
     Buffers& of(std::uint64_t bytes) {
@@ -120,7 +120,7 @@ void Server::admit(Connection connection) {
     });
 }
 
-// Whatever a client does ends its own session and no other.
+// An error of a client ends its own session and no other.
 void Server::run(Connection& connection) {
     try {
         welcome(connection);

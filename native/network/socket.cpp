@@ -19,7 +19,7 @@ namespace {
 
 std::string because() { return std::generic_category().message(errno); }
 
-/// An address as the kernel wants it.
+/// A socket address in the form that system calls take.
 struct Raw {
     sockaddr_storage storage{};
     socklen_t size = 0;
@@ -53,11 +53,12 @@ std::string text_of(const Address& address) {
 
 template <typename Value>
 void set(int socket, int level, int option, Value value) {
-    // An option that the kernel does not know only delays an error.
+    // Failure is ignored: if the kernel does not know the option, an error is only noticed later.
     (void)setsockopt(socket, level, option, &value, sizeof value);
 }
 
-// Buffers have to be sized before the connection is made, for the window scale is agreed on then.
+// Sets sizes of buffers, which must be done before connecting, as the window scale is agreed on
+// then.
 void set_buffers(int socket, const SocketOptions& options) {
     if (options.buffer_bytes > 0) {
         set(socket, SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);

@@ -18,7 +18,8 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Data that was left over from another trial must not look right.
+// Seed of a trial's data, different for each, so that data left over from another trial is
+// recognised.
 std::uint64_t seed_of(std::uint64_t bytes, std::uint64_t trial) { return bytes * 1000 + trial; }
 
 SizeFigures measure(Transport& transport, const SweepOptions& options, std::uint64_t bytes,

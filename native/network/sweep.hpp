@@ -46,8 +46,8 @@ struct SizeFigures {
     std::optional<Delays> delays;
 };
 
-/// Seconds per message: half of a round trip. If both ends send at once, or only one does, a whole
-/// round.
+/// Latency in seconds: half of a round trip, or a whole round if both ends send at once or only one
+/// sends.
 double latency_of(Mode mode, double round_s);
 /// Number of messages in a round.
 int messages_of(Mode mode);

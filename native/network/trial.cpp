@@ -74,8 +74,9 @@ void Buffers::prepare(const Trial& trial, End end) {
 }
 
 std::optional<std::size_t> Buffers::wrong(const Trial& trial, End end) const {
-    // After the last swap, what came last is what would be sent next. In bidirectional mode two
-    // messages change their places each round.
+    // Whether the received data is in the buffer to send from, after the last swap. In
+    // bidirectional mode each round moves both messages to the other end, so after an odd number
+    // they are exchanged.
     const bool home = trial.mode != Mode::kBidirectional || trial.rounds % 2 == 0;
     const auto other = end == End::kInitiator ? End::kResponder : End::kInitiator;
     return first_difference(out_, seed_of(trial, home ? end : other));

@@ -85,7 +85,7 @@ class Buffers {
     void swap() { std::swap(out_, in_); }
     [[nodiscard]] std::span<std::byte> out() const { return out_; }
     [[nodiscard]] std::span<std::byte> in() const { return in_; }
-    /// First byte that has not the value expected after all rounds.
+    /// First byte that differs from the expected value after all rounds.
     [[nodiscard]] std::optional<std::size_t> wrong(const Trial& trial, End end) const;
 
   private:

@@ -14,9 +14,9 @@
 
 namespace aferir::network {
 
-/// Messages of the two ends of a connection before and after a trial. A frame is a header of 12
-/// bytes (magic, version, kind, size of the body) and a body according to its kind; numbers are
-/// little-endian. All data from the network is checked here before it is used.
+/// Messages that the two ends of a connection exchange before and after a trial. A frame is a
+/// header of 12 bytes (magic, version, kind, size of the body) and a body according to its kind;
+/// numbers are little-endian. All data from the network is checked here before it is used.
 inline constexpr std::uint32_t kMagic = 0x534e4641;  // "AFNS"
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kHeaderBytes = 12;

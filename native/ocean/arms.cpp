@@ -31,8 +31,8 @@ const char* name_of(Arm arm) {
     return kNames[static_cast<std::size_t>(arm)];
 }
 
-// Each round starts with the next arm of the circle, and every second one reverses it, so that in
-// eight rounds every arm is before and after every other one equally often.
+// The arms form a circle. Each round starts with the next one, and every second round goes
+// backwards, so that in eight rounds every arm is before and after every other one equally often.
 std::vector<Arm> order_of(int round) {
     std::vector<Arm> order;
     for (int i = 0; i < kArms; ++i) {
@@ -130,8 +130,8 @@ void Arms::take_steps(Arm arm, int steps, ArmRun& run, std::vector<Stamp>& stamp
         total_of_all((after.halos_s - before.halos_s) / own, messages_.comm()) / ranks;
 }
 
-// A step begins and ends when the last rank begins and ends it: that is what one time for all
-// ranks is for.
+// A step begins when the last rank begins it, and ends when the last rank ends it; to know these
+// moments takes one time for all ranks.
 void Arms::judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) const {
     std::vector<double> clock, raw, ahead, behind, reference;
     for (const Stamp& one : stamps) {
@@ -139,8 +139,9 @@ void Arms::judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) 
         raw.push_back(one.raw);
         reference.push_back(arm == Arm::kNtpLike ? 0 : one.clock - one.raw);
     }
-    // Ranks share CLOCK_MONOTONIC_RAW on this host; global time differs from it by what rank 0's
-    // does, and the server's time is CLOCK_MONOTONIC_RAW itself.
+    // Clocks are compared with CLOCK_MONOTONIC_RAW, which the ranks of this host share. Global time
+    // is expected to differ from it by as much as rank 0's does; the server's time is
+    // CLOCK_MONOTONIC_RAW itself.
     MPI_Bcast(reference.data(), static_cast<int>(reference.size()), MPI_DOUBLE, 0,
               messages_.comm());
     for (std::size_t i = 0; i < stamps.size(); ++i) {

@@ -77,7 +77,7 @@ class Arms {
     std::optional<SharedClock> clock_;
 };
 
-/// Order of the arms, another one each round, the same on every rank.
+/// Order of the arms in a round: different in each round, the same on every rank.
 std::vector<Arm> order_of(int round);
 
 }  // namespace aferir::ocean

@@ -6,10 +6,10 @@
 
 namespace aferir::ocean {
 
-/// A sum whose bits do not depend on the order or grouping of its terms, as long as no term is
-/// larger than a bound known to all (J. Demmel and H. D. Nguyen, "Parallel reproducible
-/// summation", IEEE Trans. Comput. 64(7), 2015): each term is cut at two fixed powers of two, and
-/// what is left of each cut is added without rounding.
+/// Cuts terms so that a sum's bits do not depend on their order or grouping, as long as no term is
+/// larger than a bound known to all (J. Demmel and H. D. Nguyen, "Parallel reproducible summation",
+/// IEEE Trans. Comput. 64(7), 2015). Each term is cut at two fixed powers of two, and the two
+/// pieces are added up without rounding.
 class Cut {
   public:
     /// A cut for at most `terms` terms, each at most `bound` (> 0) in magnitude.

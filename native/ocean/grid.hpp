@@ -24,7 +24,8 @@ struct Shape {
     int ny = 0;
 };
 
-/// A sphere between two parallels at 70 degrees in cells of equal angles; angles in radians.
+/// A sphere between the parallels at 70 degrees north and south, in cells of equal angles; angles
+/// in radians.
 class Geometry {
   public:
     explicit Geometry(Shape shape);
@@ -65,11 +66,11 @@ struct Split {
     int py = 1;
 };
 
-/// Split into whole tiles with the smallest largest part, and then with the shortest borders.
-/// Nothing if there are too many processes.
+/// Splits the grid into parts of whole tiles, so that the largest part is as small as possible, and
+/// among such splits the borders are shortest. Nothing if there are too many processes.
 std::optional<Split> split_of(Shape shape, int processes);
 
-/// One process's cells and neighbours; -1: the wall.
+/// One process's cells, and the ranks of its neighbours; -1 is a wall.
 struct Part {
     int x0 = 0;
     int y0 = 0;

@@ -51,7 +51,7 @@ bool sleep_until(double moment) {
     }
 }
 
-/// Calls `work` every period until standard input ends; a period that was missed is not made up.
+/// Calls `work` once in every period until standard input ends; missed periods are skipped.
 template <typename Work>
 int every(double period_s, const Work& work) {
     double next = seconds(CLOCK_MONOTONIC);

@@ -24,7 +24,8 @@ namespace {
     throw std::runtime_error(what + ": " + std::strerror(number));
 }
 
-/// Our environment without what was preloaded into us: a helper is no MPI program.
+/// Our environment without the libraries that were preloaded into us, as a helper is no MPI
+/// program.
 std::vector<char*> plain_environment() {
     std::vector<char*> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -32,8 +32,8 @@ class Helper {
     pid_t pid_ = -1;
 };
 
-/// A ClockPage that one process makes and others of the same user on this host may join. It has no
-/// name, so nothing of it is left behind.
+/// A ClockPage that one process creates, and that others of the same user on this host may map. It
+/// has no name, so nothing of it is left behind.
 class SharedClock {
   public:
     /// Makes a clock.

@@ -101,7 +101,7 @@ Physics physics_of(const Geometry& geometry, double courant) {
     return physics;
 }
 
-/// Reasons to doubt the figures; empty if there are none.
+/// Reasons to doubt the results; empty if there are none.
 class Doubts {
   public:
     void require(bool holds, const std::string& otherwise) {
@@ -188,7 +188,7 @@ bool time_is_global() {
     return found != 0 && *value != 0;
 }
 
-/// Runs all arms, after one run that is not kept, and adds what came of them to `out`.
+/// Runs all arms, after one run whose results are discarded, and adds the results to `out`.
 void run_arms(const Options& options, Messages& messages, Doubts& doubts, JsonObject& out) {
     const Geometry geometry(options.shape);
     Model model(messages, geometry, physics_of(geometry, options.courant), options.solving);

@@ -32,7 +32,7 @@ class Exact {
     [[nodiscard]] double northward_slope(double x, double y) const {
         return -k_ * std::cos(kWavesEast * x) * std::sin(k_ * (y - south_)) / kEarthRadius;
     }
-    /// div(depth grad E) on the sphere.
+    /// div(depth grad E) at a place on the sphere.
     [[nodiscard]] double spread(double x, double y) const {
         const double wave = std::cos(kWavesEast * x);
         const double along = std::cos(k_ * (y - south_));

@@ -15,7 +15,7 @@ namespace {
 enum Tag { kToWest = 1, kToEast, kToSouth, kToNorth };
 enum Column { kOutWest, kOutEast, kInWest, kInEast };
 
-/// Ranks on this host that want a processor each, and processors that they may use.
+/// Whether this host has more ranks than processors that they may use.
 bool more_ranks_than_processors(MPI_Comm comm) {
     MPI_Comm host = MPI_COMM_NULL;
     int ranks = 1;
@@ -59,8 +59,8 @@ Messages::Messages(MPI_Comm comm, Shape shape, Split split)
     requests_.fill(MPI_REQUEST_NULL);
 }
 
-// MPICH's ranks poll without giving way, and with more ranks than processors each message then
-// takes a time slice of the one that polls: so we poll, and give way.
+// MPICH's ranks poll without yielding: if there are more ranks than processors, each message then
+// takes a time slice of a rank that polls. So this polls and yields.
 void Messages::wait(std::span<MPI_Request> requests) const {
     const int count = static_cast<int>(requests.size());
     if (!gives_way_) {

@@ -51,8 +51,8 @@ double Model::gravity_factor() const {
     return kGravity * physics_.theta * physics_.step_s / (1 + physics_.drag * physics_.step_s);
 }
 
-// Sides are evaluated for whole-grid indices, so that both processes at a border, and any number of
-// them, find the same bits.
+// Depths at sides are computed from indices of the whole grid, so that both processes at a border
+// get the same bits, for any number of processes.
 void Model::build_depths() {
     const auto wet = [&](int x, int y) {
         return geometry_.is_inside(y) &&
@@ -224,8 +224,8 @@ void Model::correct_velocities() {
     }
 }
 
-// Computes elevations from the flow through the sides, which two cells share, so that volume is
-// conserved to rounding whatever the solver's residual.
+// Computes elevations from the flow through the cells' sides. As two cells share each side, volume
+// is conserved to rounding, whatever the solver's residual.
 void Model::correct_elevations() {
     const double weight = physics_.step_s * physics_.theta;
     for (int j = 0; j < layout_.ny; ++j) {

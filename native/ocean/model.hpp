@@ -59,8 +59,8 @@ class Model {
     [[nodiscard]] Volume volume();
     /// Hash of all elevations' bits, the same for any number of processes.
     [[nodiscard]] std::uint64_t fingerprint();
-    /// Norm of the last right-hand side minus the operator times the solution, relative to that of
-    /// the right-hand side; computed from depths and areas, not from the solver's own arrays.
+    /// Norm of (right-hand side - operator * solution) of the last solve, relative to the
+    /// right-hand side's; computed from depths and areas, not from the solver's own arrays.
     [[nodiscard]] double true_residual();
     /// Root of the mean square difference to `exact`, weighted by area, over wet cells.
     [[nodiscard]] double error_against(const Place& exact);

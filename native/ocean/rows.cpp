@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-// One copy for each level of the instruction set, chosen when the program starts. Neither fuses
+// Compiled for each instruction-set level; the copy is chosen when the program starts. None fuses
 // multiplications with additions (-ffp-contract=off), so all give the same bits.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)

@@ -9,7 +9,7 @@
 namespace aferir::ocean {
 namespace {
 
-/// A tile's share of a sum is expected to be at most this many times the last whole one.
+/// A tile's share of a sum is estimated to be at most this many times the previous global sum.
 constexpr double kGrowth = 1024;
 constexpr double kLeastBound = 1e-250;
 

@@ -11,8 +11,9 @@ namespace aferir::ocean {
 enum class Method {
     /// Preconditioned conjugate gradients, two global sums an iteration.
     kClassic,
-    /// The same with one global sum of two numbers (A. T. Chronopoulos and C. W. Gear, "s-step
-    /// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25, 1989).
+    /// Conjugate gradients with one global sum of two numbers an iteration (A. T. Chronopoulos and
+    /// C. W. Gear, "s-step iterative methods for symmetric linear systems", J. Comput. Appl. Math.
+    /// 25, 1989).
     kChronopoulosGear,
 };
 
@@ -22,8 +23,8 @@ struct Solved {
     bool converged = false;
 };
 
-/// Conjugate gradients for an operator with a diagonal of ones, which is diagonal preconditioning
-/// of the operator before scaling.
+/// Conjugate gradients for an operator whose diagonal is all ones. This equals diagonal
+/// preconditioning of the operator before it was scaled so.
 class Solver {
   public:
     Solver(Messages& messages, Arena& arena, const Couplings& couplings);

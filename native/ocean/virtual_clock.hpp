@@ -25,9 +25,9 @@ double read_clock(const ClockPage& page, double raw);
 /// Changes the clock's rate from `raw` on; its reading at that time does not change.
 void slew_clock(ClockPage& page, double raw, double slew);
 
-/// Proportional and integral control of a clock's rate (after D. L. Mills, RFC 5905, section 11.3):
-/// half of the measured offset is corrected by the next measurement, and the average correction
-/// remains as that of the rate. At most 500 ppm, as for adjtime(3).
+/// Proportional and integral control of a clock's rate (after D. L. Mills, RFC 5905, section 11.3).
+/// Half of the measured offset is corrected until the next measurement; the average of these
+/// corrections is kept as a correction of the rate. At most 500 ppm, as for adjtime(3).
 class Discipline {
   public:
     /// Slew for an offset in s (positive: the clock is behind) if the next measurement is

@@ -9,7 +9,7 @@ namespace {
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
-// Trades of the run that were completed.
+// Condition that selects completed trades of the run.
 std::string completed(const Scale& scale) {
     return "t_state = " + text(kCompleted) + " AND t_id > " + text(scale.trades());
 }
@@ -35,7 +35,8 @@ std::string in_state(const Scale& scale, int state) {
            " AND t_state = " + text(state);
 }
 
-// A trade has been submitted, and its last state is what it is in.
+// Counts trades with a wrong history: it must begin with the submission and end with the present
+// state.
 constexpr const char* kWrongHistory =
     "SELECT COUNT(*) FROM trade LEFT JOIN (SELECT th_t_id, MIN(th_state) AS first, MAX(th_state)"
     " AS last, COUNT(*) AS states FROM trade_history GROUP BY th_t_id) AS past ON th_t_id = t_id"

@@ -25,7 +25,7 @@ constexpr std::array kTables = {
     " th_when DATETIME(6) NOT NULL, PRIMARY KEY (th_t_id, th_state))",
 };
 
-// A number that depends on the row, on what it is for, and on the seed.
+// SQL expression of a number that depends on the row, its purpose (`what`) and the seed.
 std::string drawn(const std::string& what, std::int64_t seed) {
     return "CRC32(CONCAT(seq, '" + what + std::to_string(seed) + "'))";
 }
@@ -50,7 +50,8 @@ void fill_customers(Connection& database, const Scale& scale, std::int64_t seed)
                      std::to_string(Scale::kAccounts) + ", 1 + " + drawn("b", seed) + " % " +
                      std::to_string(scale.brokers()) + ", " + std::to_string(kFirstBalance) +
                      upto(scale.accounts()));
-    // Securities of one account are a quarter of all apart, so that they differ.
+    // The securities of an account are a quarter of all securities apart, so that no two are the
+    // same.
     database.execute("INSERT INTO holding SELECT 1 + (seq - 1) DIV " + holdings +
                      ", 1 + (CRC32(CONCAT((seq - 1) DIV " + holdings + ", 'h" +
                      std::to_string(seed) + "')) + seq % " + holdings + " * (" + securities +

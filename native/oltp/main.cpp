@@ -36,7 +36,7 @@ int print_load(Connection& database, const Scale& scale, std::int64_t seed) {
     return kVerified;
 }
 
-// Transactions of earlier runs on the same data.
+// Counts of transactions that earlier runs have left in the same data.
 Books books_before(const Arguments& arguments) {
     const auto count = [&](std::string_view name) {
         return arguments.integer(name, 0, 0, 1'000'000'000'000);

@@ -85,7 +85,8 @@ void Brokerage::once(Kind kind) {
     }
 }
 
-// Somebody buys or sells, half of them what the account holds; 1 in 100 thinks better of it.
+// A customer buys or sells; half of the orders are for a security that the account holds. 1 in 100
+// is cancelled.
 void Brokerage::trade_order() {
     const auto account = text(pick(scale_.accounts()));
     database_.execute("START TRANSACTION");
@@ -116,7 +117,7 @@ void Brokerage::trade_order() {
     ++books_.ordered;
 }
 
-// The market answers the oldest order of this terminal.
+// The market returns the result of this terminal's oldest order.
 void Brokerage::trade_result() {
     const auto id = waiting_.front();
     database_.execute("START TRANSACTION");
@@ -202,8 +203,8 @@ void Brokerage::security_detail() {
                    " ORDER BY t_id DESC LIMIT 20");
 }
 
-// Prices of 20 securities move by up to 10 cents, in the order of their keys: no two feeds
-// deadlock.
+// Changes prices of 20 securities by up to 10 cents each, in the order of their keys, so that no
+// two feeds deadlock.
 void Brokerage::market_feed() {
     std::set<std::int64_t> securities;
     while (securities.size() < 20) {
@@ -225,7 +226,8 @@ void Brokerage::market_watch() {
         text(pick(scale_.customers)));
 }
 
-// Uniform from 1 to `most`. Not by a distribution of the library, whose draws are its own business.
+// A uniform number from 1 to `most`. It uses no distribution of the standard library, whose results
+// differ between implementations.
 std::int64_t Brokerage::pick(std::int64_t most) {
     return 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
 }
