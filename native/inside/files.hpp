@@ -18,7 +18,8 @@ class Arriving {
     Arriving& operator=(Arriving&&) = delete;
 
     void add(std::string_view bytes);
-    // Sets the file's mode. Returns the errno of the first step that failed, or 0.
+    // Sets the file's mode and closes it. Returns the errno of the first failed step since
+    // creation, or 0.
     int finish();
     [[nodiscard]] int failed() const { return error_; }
 

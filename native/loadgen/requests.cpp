@@ -279,8 +279,9 @@ class Sender {
         return wanted.hop ? wanted.hop->target : homes_[wanted.target];
     }
 
-    /// Called if nobody answered at that address of the host: from now on the next one is used.
-    /// Returns whether the request is tried there; it is not if all addresses have failed.
+    /// Switches to the host's next address after one did not answer, and retries the request there.
+    /// Returns false, without a retry, if the request was redirected to another host, the host has
+    /// one address, or all have failed.
     bool ask_elsewhere(Wanted wanted, std::size_t address) {
         if (!is_at_home(wanted) || !leave(address) || ++wanted.tried >= plan_->addresses.size()) {
             return false;

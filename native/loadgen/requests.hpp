@@ -91,7 +91,7 @@ struct Measured {
 /// text.
 using Tell = std::function<void(const Asked& asked, std::string_view failure)>;
 
-/// Sends all requests, in one thread, and waits for the last answer or the end of its patience.
+/// Sends all requests, in one thread, until the last one is answered or exceeds `Plan::patience`.
 /// Errors: UsageError if the system does not permit so many connections.
 Measured send_requests(const Plan& plan, const Tell& tell = {});
 

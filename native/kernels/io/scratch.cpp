@@ -56,7 +56,8 @@ class Scratch {
     std::error_code ignored_;
 };
 
-// Reports ProcessFailed here; the failed process has printed its own message before.
+// Runs `body`; prints a ProcessFailed and returns its exit code. The failed process has already
+// printed its own message.
 int report_processes(std::string_view program, const std::function<int()>& body) {
     try {
         return body();

@@ -14,8 +14,8 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Column by column; rows and columns are density, the momentum along the line's axis, the two
-/// other momenta, energy.
+/// 5x5 matrix for each lane, stored by columns; rows and columns are density, the momentum along
+/// the line's axis, the two other momenta, energy.
 using Matrix = std::array<Values, 5>;
 
 /// Elements of the Jacobians of the fluxes that are not 0.

@@ -16,7 +16,8 @@ namespace aferir::npb::AFERIR_ISA {
 /// Products of a point's Jacobian block with its change, for the neighbour along one axis.
 using LuGift = std::array<double, 5>;
 
-/// Products that a worker leaves for the worker with the adjacent columns; empty if there is none.
+/// Products that one worker leaves for the worker with the adjacent columns; empty where no worker
+/// leaves any.
 struct Relay {
     struct alignas(64) Line {
         LuGift gift;
@@ -100,7 +101,8 @@ class RelayLinks {
         return from.lines.empty() ? nullptr : &from.lines[static_cast<std::size_t>(front)].gift;
     }
 
-    /// Place for the products of our outermost point at the other end, or null.
+    /// Where to store the products of this worker's last point of a front, for the next worker in
+    /// the sweep; never null.
     template <int Side>
     [[nodiscard]] LuGift* outgoing(std::ptrdiff_t front) {
         return &own_.lines[static_cast<std::size_t>(front) + 1].gift;

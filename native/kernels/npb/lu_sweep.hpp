@@ -103,7 +103,7 @@ class LuSweep {
         return gifts_.data() + (2 + front % fields_.fronts.period()) * width();
     }
 
-    /// `per_front` is called with the number of fronts swept before.
+    /// Sweeps this part's fronts in order: calls `per_front(n)` for each, n = fronts already swept.
     template <int Side, typename PerFront>
     void sweep(const PerFront& per_front) {
         std::memset(gifts_.data(), 0, gifts_.size() * sizeof(double));

@@ -118,7 +118,8 @@ void residual_row(double* out, const double* v, const Neighbours& u, std::size_t
     wrap_row(out, size);
 }
 
-/// out = u + C r, C = `smoother` by distance. `out` may be `u`; a null `u` is 0.
+/// out = u + C r; `smoother`: C's coefficients for the centre, faces and edges. `out` may alias
+/// `u`; a null `u` counts as zeros.
 template <int W>
 void smooth_row(double* out, const double* u, const Neighbours& r, std::array<double, 3> smoother,
                 std::size_t size) {

@@ -93,7 +93,7 @@ class SharedGrid {
     }
 
     [[nodiscard]] Grid& own() { return own_; }
-    /// Parts of other ranks whose rims contain rows of this rank's.
+    /// Parts of other ranks on this host whose rims overlap this rank's rows.
     [[nodiscard]] std::span<const Grid> rims() const { return rims_; }
 
   private:

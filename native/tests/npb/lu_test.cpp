@@ -103,7 +103,8 @@ class PlainSsor {
         return result;
     }
 
-    /// The unit matrix plus, summed over all axes, twice the part that is not convective.
+    /// Identity plus, summed over the axes, twice the viscous and dissipative part of
+    /// `derivative()` (convection 0).
     [[nodiscard]] Matrix diagonal(const Place& place) const {
         Matrix result{};
         for (std::size_t row = 0; row < result.size(); ++row) {

@@ -155,7 +155,7 @@ class Aggregation(Program[AggregationParameters]):
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """Throughput, retransmissions, the longest gap; traffic over time, and of each link.
 
-        Errors: as for `Workload.parse`.
+        Errors: as for `Program.parse`.
         """
         try:
             figures = msgspec.convert(read_figures(stdout, PROGRAM), _Figures)

@@ -96,7 +96,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _other_machine(options: argparse.Namespace) -> HostLimits:
-    """Limits of the machine that `--machine` describes; every [[host]] is such a machine too.
+    """Parse `--machine` into limits; the check assumes them for every [[host]] as well.
 
     Errors: UsageError if it is not CPUS,MEMORY, or given without `--check`.
     """

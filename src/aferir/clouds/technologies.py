@@ -94,7 +94,7 @@ class Containers:
 
 
 class Guests:
-    """Guests with a disk above the image."""
+    """Guests, each with a disk of its own changes on top of the image."""
 
     limit_s = 180.0
 

@@ -216,7 +216,7 @@ class ClusterInstance:
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into a folder that all nodes share, or replace a file of keys."""
+        """Copy one host file into a folder that all nodes share, or replace a list of SSH keys."""
         self._alive()
         if destination in (AUTHORIZED, KNOWN):
             config = self._place.folder / "config"

@@ -106,7 +106,7 @@ def candidates(told: str) -> tuple[Partition, ...]:
 
 
 def by_guid_table(head: bytes) -> tuple[Partition, ...]:
-    """Candidates from a GUID table that sfdisk rejects: with 4 KiB sectors, or partly damaged."""
+    """Candidates from a GUID table that sfdisk rejects: of 4 KiB sectors, or partly damaged."""
     for sector in (512, 4096):
         header = head[sector : sector + 92]
         if header[:8] != b"EFI PART" or len(header) < 92:

@@ -17,7 +17,7 @@ FAR = 0.5
 """Decisions become rarer only if each service's quantile is below this multiple of its SLA's
 bound."""
 RARER = 2
-"""Factor by which the period is then multiplied."""
+"""Factor by which the period is multiplied when decisions become rarer."""
 
 
 class Pace:

@@ -150,7 +150,7 @@ class Colocation(Program[ColocationParameters]):
         return Command(Path(sys.executable), line, there=there)
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
-        """Distributions and quantiles of each arm. Errors: as for `Workload.parse`."""
+        """Distributions and quantiles of each arm. Errors: as for `Program.parse`."""
         return parse_figures(stdout, self.name)
 
 

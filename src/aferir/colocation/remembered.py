@@ -44,7 +44,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     parents: tuple[str, ...] = ()
     """Groups below which the batch program's control group is, or is about to be created."""
     switched_on: dict[str, tuple[str, ...]] = {}
-    """Groups of version 2 to the controllers that were switched on for their children."""
+    """Controllers that were enabled for a group's children (cgroup.subtree_control), by group;
+    version 2 only."""
 
     files: tuple[tuple[str, str], ...] = ()
     """Files of the service's control groups that were written, with what they held before."""
@@ -118,7 +119,10 @@ def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
 
 
 def with_inheritable(before: Remembered, wanted: Settings) -> Remembered:
-    """Record the settings that new threads may inherit, whether RESET_ON_FORK is set or not."""
+    """Return a copy with the settings that new threads may inherit despite RESET_ON_FORK.
+
+    These are nice values, scheduling policies and CPU affinities.
+    """
     given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
     started = [attributes.of_started_by(attributes.of(schedule)) for schedule in given]
     nices = {new.nice for new in started if new.policy != attributes.IDLE}  # its nice value stays

@@ -201,7 +201,10 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
 
 
 def usable_cpus(pids: Iterable[int]) -> int:
-    """Number of CPUs that these processes may use, by their first threads; 0 if none runs."""
+    """Number of CPUs in the affinity masks of all these processes' main threads; 0 if none runs.
+
+    The masks are intersected; processes that have ended are left out.
+    """
     masks = []
     for pid in pids:
         with contextlib.suppress(OSError):

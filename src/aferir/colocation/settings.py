@@ -38,8 +38,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float = 0.0
     """Period T for `deadline`, at most 4.19 s. A thread that has used Q waits up to T - Q."""
     reclaim: bool = False
-    """With `deadline`, the thread may use more than Q if others leave it (SCHED_FLAG_RECLAIM,
-    GRUB)."""
+    """With `deadline`, the thread may use more than Q if other threads leave bandwidth unused
+    (SCHED_FLAG_RECLAIM, GRUB)."""
     cpus: tuple[int, ...] = ()
     """CPUs that the thread may use, out of those it was found with; (): those of
     `Settings.service_cpus`. Must be empty with `deadline`, which needs all CPUs."""

@@ -60,7 +60,7 @@ def service_group(spec: ServiceSpec, pids: Sequence[int], have: Layout) -> Path 
 
 
 def count(time_s: float, service: Path | None, batch: dict[str, Path]) -> Counted:
-    """Read the counters; what a group does not have is 0."""
+    """Read the counters: 0 if a group lacks one; `waited_s` is None without pressure files."""
     waited = None
     if service is not None and (service / "cpu.pressure").exists():
         some = [

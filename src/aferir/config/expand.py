@@ -47,7 +47,7 @@ class _Combined(msgspec.Struct, frozen=True):
 
 
 class _Placed(msgspec.Struct, frozen=True):
-    """One combination in one environment."""
+    """One workload with its factor levels, in one environment."""
 
     cell: Cell
     spec: EnvironmentSpec

@@ -1,4 +1,4 @@
-"""Reads `[server]`, for which costs of I/O are calculated."""
+"""Reads the table `[server]`, which describes the server whose costs of I/O are calculated."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class Elastic(Program[_Values]):
         return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
-        """The figures that the step prints. Errors: as for `Workload.parse`."""
+        """The figures that the step prints. Errors: as for `Program.parse`."""
         return parse_figures(stdout, self.name)
 
 

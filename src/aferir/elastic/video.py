@@ -35,8 +35,8 @@ _SETTLING_S = 2
 """Seconds that are encoded and dropped before the piece, as the rate control needs time to settle:
 the first second is a sixth above the rate."""
 _BITS_PER_PIXEL = 0.47
-"""Bits per pixel of noisy pictures, as 640 x 360 at the published rate. The picture's size follows
-from the rate, so that the encoder neither starves nor pads."""
+"""Bits per pixel of noisy pictures: those of 640 x 360 at the published rate. The picture's size
+is computed from the rate, so that the encoder neither starves nor pads."""
 _AGREES = 0.05
 _LIMIT_S = 1800.0
 

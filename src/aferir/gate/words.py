@@ -27,7 +27,7 @@ def interval(verdict: Verdict) -> str:
 def details(verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> list[str]:
     """Sentences with further information for the reader.
 
-    `noisy` is the precision of durations, if CPU time is judged instead.
+    `noisy`: precision that durations would have had; None unless CPU time is judged instead.
     """
     said = []
     if noisy is not None and noisy.visible is not None:

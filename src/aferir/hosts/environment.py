@@ -165,8 +165,8 @@ def by_our_clock(done: Completed, clock: Clock | None) -> Completed:
 def series_by_our_clock(one: Series, clock: Clock | None) -> Series:
     """Convert the time at which a series begins to our clock.
 
-    Its places stay times since then by the host's own clock, whose rate differs; the error bound is
-    widened to hold for all of them.
+    Its values keep their times since then by the host's own clock, whose rate differs from ours;
+    the error bound is widened to hold for all of them.
     """
     if clock is None or one.began is None:
         return one

@@ -123,7 +123,7 @@ class Line:
         The agent has `within_s` to do so. Then the command that reaches the host is ended as well,
         unless the host has closed its end: an ssh that other sessions share is left to them.
 
-        Returns True if the agent says that it has ended. Otherwise what it made may be there still.
+        Returns True if the agent confirmed its end; otherwise what it created may still exist.
         """
         if self._ended is None:
             self._ended = self._end(within_s)

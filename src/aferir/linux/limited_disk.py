@@ -37,7 +37,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Time of a request that does not begin where the one before has ended: see `seeking_disk`."""
 
     def __bool__(self) -> bool:
-        """True if control groups limit anything."""
+        """True if bytes or operations per second are limited; `seek_s` does not count."""
         return bool(self.bytes_per_s or self.operations_per_s)
 
 

@@ -27,7 +27,7 @@ _STOPPED = "T"
 
 
 class Running:
-    """Implements `aferir.linux.wait.Clock`: time in s since its creation in which we ran."""
+    """`Clock` that counts seconds since its creation, without those in which we were stopped."""
 
     def __init__(self, clock: Clock = MONOTONIC) -> None:
         self._clock = clock

@@ -67,7 +67,10 @@ def hurry(file: Path) -> None:
 
 
 def give_back(entry: Entry, file: Path) -> None:
-    """End the server of the file, if there is one. Errors: OSError if it stays mounted."""
+    """Unmount `shown(file)`, kill its server and remove their files, if any; `file` itself stays.
+
+    Errors: OSError if the mount remains.
+    """
     if not _folder(file).exists():
         return
     undo.remove_tree(_folder(file))

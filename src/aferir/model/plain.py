@@ -8,9 +8,9 @@ from aferir.model.plan import Parameter
 
 
 def plain_values(specification: Mapping[str, object], prefix: str = "") -> dict[str, Parameter]:
-    """Texts, numbers and truth values of a specification by key, without its name.
+    """Returns texts, numbers and truth values by key, except `name`.
 
-    A key within a table is written with that of the table: `cloud.provider`.
+    Keys of nested tables are joined with a dot: `cloud.provider`.
     """
     found: dict[str, Parameter] = {}
     for key, value in specification.items():

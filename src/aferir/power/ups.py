@@ -26,7 +26,8 @@ _ROUNDING = 1.25
 _LEAST_FACTOR = 0.15
 """Power factor below which watts and volt-amperes cannot belong together."""
 _OTHER_UNIT = 100
-"""Ratio of the power that the load implies to the reported watts, above which these are kW."""
+"""Reported watts are not believed (they may be kW) if the power expected from the load is more than
+this many times as high."""
 _PHASES = ("L1", "L2", "L3")
 
 

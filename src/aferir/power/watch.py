@@ -177,7 +177,10 @@ def _updates(watched: Watched) -> list[float]:
 
 
 def disagreements(watched: Sequence[Watched]) -> list[Disagreement]:
-    """Differences of all pairs of sources with a mean; different scopes differ legitimately."""
+    """Differences between the means of every two sources that have one.
+
+    Sources of different scope, such as a package and the whole server, differ legitimately.
+    """
     means = [(one.name, mean) for one in watched if (mean := mean_of(one)) is not None]
     return [
         Disagreement(

@@ -15,7 +15,7 @@ _SIZE = "B"
 number of a query, noise alone would make curves cross.
 """
 _FEWEST_PLACES = 3
-"""Fewest places of a curve: with two, a table shows all there is."""
+"""Fewest places of a curve whose crossings are sought; with two, a table shows all there is."""
 
 
 class Crossed(msgspec.Struct, frozen=True, kw_only=True):

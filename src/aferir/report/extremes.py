@@ -1,4 +1,4 @@
-"""Best and worst repetition of a cell, by the metric that judges its experiment."""
+"""Best and worst repetition of a cell, by the experiment's metric."""
 
 from __future__ import annotations
 

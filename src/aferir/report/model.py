@@ -164,7 +164,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[CurvePoint, ...]
     """Points sorted by place if places are numbers, else in the order of first appearance."""
     judged: Sample | None = None
-    """Sample that makes the drawn repetition the best or the worst one; None: it is neither."""
+    """Sample by which the plotted repetition is the best or the worst one; None: the curve is
+    neither."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 Processes and threads alternate in equal numbers, so that noise of the machine affects both alike,
 and each round gives one ratio of operations per second. Many machines have fewer than four
-processors: four processes have a ratio but no target.
+processors, so the ratio for four processes is shown, but not compared with the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the places at which two curves cross, as far as the spread of their values decides it."""
+"""Finds where two curves cross, using only places at which their quartile ranges do not overlap."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ REACH = 6.07 / 0.8416
 distribution, whose 0.6 quantile of distances is 0.8416 standard deviations.
 """
 NORMAL_LOSS = 0.054
-"""Share of the weight that normally distributed values lose."""
+"""Share of their weight that even normally distributed values lose, as most are off the centre."""
 ITERATIONS = 50
 
 

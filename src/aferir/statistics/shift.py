@@ -33,10 +33,10 @@ class Shift(msgspec.Struct, frozen=True):
 
 
 def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
-    """Median difference a - b and its interval at `level`; both n >= `MINIMUM`.
+    """Median difference a - b and its interval at `level`.
 
-    `step` is the resolution on the scale of a and b: differences that are equal because of it are
-    spread over one step, as the values behind them were.
+    Both samples need at least `MINIMUM` values. `step` is the resolution of a and b: differences
+    tied by rounding are spread evenly over one step, since the unrounded values differed.
     """
     differences = _spread(np.sort((a[:, None] - b[None, :]).ravel()), step)
     size = differences.size

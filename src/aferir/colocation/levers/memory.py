@@ -29,10 +29,10 @@ def writes(now: Batch, want: Batch) -> list[tuple[str, str, str]]:
 
 
 def protection(group: Path, root: Path) -> list[Path]:
-    """Files that protect the service's memory, from the top down.
+    """`memory.low` files to write to protect the service's memory, root first.
 
-    `group`: the service's group below `root` of version 2. Each group above it needs the same, and
-    a group without the controller is left out.
+    `group`: the service's group below `root` of version 2. Ancestors need the same protection;
+    groups without the memory controller are omitted.
     """
     above = [folder for folder in (group, *group.parents) if root in folder.parents]
     files = [folder / _LOW for folder in reversed(above)]

@@ -104,7 +104,7 @@ class Tail:
         self._mark = b""
 
     def _read(self) -> bytes:
-        """Bytes that were added; all from the start if those before the read position have changed.
+        """Bytes added since the last call; all from the start if those read before have changed.
 
         One call reads both the bytes before the position and those after it.
         """

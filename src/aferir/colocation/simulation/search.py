@@ -157,8 +157,9 @@ def carried_out(one: Trial) -> Result:
 def _best(
     left: Sequence[Parameters], named: Sequence[Scenario], seeds: Sequence[int], run: Run
 ) -> list[Parameters]:
-    """Keep one in `_KEPT` candidates: by service levels met, and if equal by batch work.
+    """Return the best 1/`_KEPT` of the candidates, at least one.
 
+    They are ranked by the number of service levels met, then by batch work.
     All candidates get the same requests.
     """
     trials = [Trial(scenario, one, seed) for one in left for scenario in named for seed in seeds]

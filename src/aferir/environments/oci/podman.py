@@ -60,7 +60,7 @@ def _needed(network: str = "none") -> tuple[str, ...]:
 
 
 def _lacks_ids() -> bool:
-    """True for an ordinary user who may use no further user IDs, without which runtimes refuse."""
+    """True for an ordinary user without subordinate IDs (subuid(5)), which runtimes require."""
     return not privileges.is_root() and not privileges.has_subordinate_ids()
 
 

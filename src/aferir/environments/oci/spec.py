@@ -1,4 +1,4 @@
-"""Keys of a container by an engine; each key is a cause of cost, and so a possible factor."""
+"""Keys of a container of Podman or Docker; each may cause costs, so each may be a factor."""
 
 from __future__ import annotations
 

@@ -110,11 +110,11 @@ def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
 
 
 def alone() -> tuple[str, ...]:
-    """Prefix of a guest's command by which all its processes end with us, however we end.
+    """Command prefix by which a guest's processes all die when aferir ends, even by SIGKILL.
 
-    A guest's programs are host processes that its kernel traces, and would continue to compute
-    after the kernel is killed. The prefix is empty if this user may not make a namespace; then
-    `aferir clean` ends them.
+    A guest's programs are host processes that the guest's kernel traces; they would continue to
+    compute after that kernel is killed. The prefix is empty if this user may not make a namespace;
+    then `aferir clean` ends them.
     """
     if privileges.is_root():
         return process.ALONE

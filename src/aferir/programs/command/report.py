@@ -69,7 +69,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool = False
     """Whether a command verified the result."""
     owners: dict[str, str] = {}
-    """Debian package of the program and of its libraries, by name."""
+    """Debian package of the program (key ""), of its interpreter (key "#!"), and of each library
+    (key: its name)."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -69,7 +69,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 Finder = Callable[[Seen], Sequence[Ours]]
-"""Function that returns every figure of a run that may answer a row; empty: there is none."""
+"""Function that returns a run's figures comparable with a published row; empty: there is none."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):

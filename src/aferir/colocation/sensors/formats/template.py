@@ -59,7 +59,7 @@ def as_declared(text: str) -> str:
 
 
 def chosen(text: str) -> Template:
-    """Return the template, with the request's time or, if it has none, the upstream servers'.
+    """Template of this log format, read for $request_time or else $upstream_response_time.
 
     Errors: UsageError if it contains neither.
     """

@@ -18,7 +18,7 @@ _UNSET = {"video": 20.0, "patience": 2.0, "interarrival": 0.5}
 
 
 def _find(seen: Seen) -> Iterator[Ours]:
-    """Blocked clients; times are multiples of the video's length, so that a short one compares."""
+    """Blocked clients; times are multiples of the video's length, so a short one is comparable."""
     for cell in cells(seen, _PROGRAM):
         figure, each = mean(cell, "blocked_percent"), mean(cell, "clients_per_node")
         values = cell.parameters | cell.factors
