@@ -106,8 +106,7 @@ class EveryKind:
             pytest.skip("nothing runs on the host between two commands")
         check_pause(instance, lambda: self.used(instance))
 
-    @pytest.mark.usefixtures("instance")
-    def test_it_competes_for_cpus_as_every_other_kind_does(self) -> None:
+    def test_it_competes_for_cpus_as_every_other_kind_does(self, instance: Instance) -> None:
         """All its processes weigh as much as one of our own nice value: arms are alike."""
         if not self.here:
             pytest.skip("its instances compete where they are")
@@ -115,11 +114,10 @@ class EveryKind:
         root, file = have.v1.get("cpu"), "cpu.shares"
         if root is None:  # cgroup-v2.rst: 100 of cpu.weight is 1,024 of cpu.shares
             root, file = have.v2, "cpu.weight.nice"
-        made = [
-            path
-            for path in groups_of([entry.id for entry in journal.entries()])
-            if path.parent == root
-        ]
+        parts = {part for path in instance.accounting.cgroups.values() for part in path.parts}
+        names = {part for part in parts if part.startswith("aferir-")}
+        names |= {f"aferir-{entry.id}" for entry in journal.entries()}  # of a cluster's nodes
+        made = [p for name in names for p in cgroup.find(name, have) if p.parent == root]
         weights = {int((path / file).read_text(encoding="ascii")) for path in made}
         own = cgroup.weight_of(os.nice(0)) if file == "cpu.shares" else os.nice(0)
         assert own in weights
