@@ -57,9 +57,12 @@ class Aferir(PythonPackage):
             "cmake.define.AFERIR_ONE_PYTHON": True,
             "cmake.define.CMAKE_DISABLE_FIND_PACKAGE_ZLIB": "~dedup" in spec,
         }
+        # Nothing is taken from the host that the spec does not name.
+        for name in ("MPICC", "DB_INCLUDE", "DB_LIBRARY", "MARIADB_INCLUDE", "MARIADB_LIBRARY"):
+            settings[f"cmake.define.AFERIR_{name}"] = False
         for name in ("openmpi", "mpich"):
-            if f"mpi={name}" in spec:
-                settings[f"cmake.define.AFERIR_MPICC_{name}"] = self.compiler_wrapper(name)
+            chosen = f"mpi={name}" in spec
+            settings[f"cmake.define.AFERIR_MPICC_{name}"] = chosen and self.compiler_wrapper(name)
         return settings
 
     def compiler_wrapper(self, name):
