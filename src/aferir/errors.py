@@ -59,6 +59,12 @@ class ClockError(AferirError):
         self.status = status
 
 
+class UndecidedError(AferirError):
+    """A gate had too little time for a single pair of repetitions."""
+
+    exit_code = 5
+
+
 class InterruptedRunError(AferirError):
     """The user, or SIGTERM, ended a run; everything was given back and it can be resumed."""
 

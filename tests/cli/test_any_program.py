@@ -122,3 +122,10 @@ def test_a_program_that_fails_is_no_answer(folder: Path) -> None:
     )
     assert done.exit_code == 4
     assert "exited with 1" in done.stderr
+
+
+def test_a_gate_without_time_for_a_pair_is_undecided(folder: Path) -> None:
+    both = ("--base-command", "sleep 1.2", "--head-command", "sleep 1.2")
+    done = aferir(folder, "gate", *both, "--time", "1s")
+    assert done.exit_code == 5, done.stdout + done.stderr
+    assert "raise --time" in done.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.cli.list_ import add_runs
-from aferir.errors import UsageError
+from aferir.errors import UndecidedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "gate"
 HELP = "fail where a change made a program slower (for continuous integration)"
-UNDECIDED = 5
+UNDECIDED = UndecidedError.exit_code
 _MOST_PAIRS = 5000
 _EXAMPLES = """\
 examples:

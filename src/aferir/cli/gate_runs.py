@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -11,7 +11,7 @@ import msgspec
 
 from aferir import machine
 from aferir.cli.running import carry_out
-from aferir.errors import ProgramError
+from aferir.errors import AferirError, ProgramError, UndecidedError
 from aferir.gate.judge import Seen, Values, Verdict, due, judge, judge_itself, values_of
 from aferir.gate.plans import AGAIN, BASE, HEAD, Arm, plan_of
 from aferir.model.plan import EnvironmentSpec, Parameter, Plan
@@ -89,7 +89,7 @@ def where(line: str, packages: str) -> EnvironmentSpec:
 
 
 def beside_itself(ask: Ask) -> Itself:
-    """Run base beside itself. Errors: ProgramError if it fails, or lacks the metric."""
+    """Run base beside itself. Errors: ProgramError, or UndecidedError without a single pair."""
     arms = {BASE: Arm(parameters=ask.base), AGAIN: Arm(parameters=ask.base)}
     rounds = min(ITSELF_PAIRS, ask.most)
     budget_s = max(_LEAST_S, ITSELF_SHARE * ask.budget_s)
@@ -238,10 +238,17 @@ def _spent_s(run: Run) -> float:
     )
 
 
-def _no_values(records: Iterable[Record], metric: str) -> ProgramError:
+def _no_values(records: Sequence[Record], metric: str) -> AferirError:
+    """Return the error of a run without a pair: a failure, too little time, or a missing metric."""
     failures = [record.failure for record in records if record.failure is not None]
     if failures:
         return ProgramError(failures[0].message, remedy=failures[0].remedy)
+    measured = any(sample.metric == metric for record in records for sample in record.samples)
+    if measured or not records:
+        return UndecidedError(
+            "undecided: the time ended before a pair of repetitions was measured",
+            remedy="raise --time, or try again when the machine is less busy",
+        )
     return ProgramError(
         f"no repetition gave `{metric}`", remedy="name a metric of `aferir report`, or a --figure"
     )
