@@ -28,7 +28,7 @@ _WATCH_S, _QUICK_WATCH_S = 60, 20
 _RAMP_S = 8.0
 _STARTUP_S = 2.0
 _INSIDE = 8
-"""Of ten published rows, the least number whose range must hold the simulated mean."""
+"""Least number of ten published rows whose range must contain the simulated mean."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
