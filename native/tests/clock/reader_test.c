@@ -1,20 +1,6 @@
-/* Tests readers on a simulated counter: strict increase and true durations through migrations, rate
- * changes, jumps and wraps. */
-#include "check.h"
-#include "rvec_private.h"
-#include "simulated_counter.h"
-
-static struct rvec* open_on(struct rvec_source* source) {
-    struct rvec_options options = {0};
-    options.source = source;
-    struct rvec* rvec = NULL;
-    CHECK(rvec_open(&rvec, &options) == RVEC_OK);
-    return rvec;
-}
-
-static double true_ns(const struct simulated* machine) {
-    return machine->now_ns + machine->suspended_ns;
-}
+/* Tests readers on a simulated counter: strict increase and true durations through rate changes,
+ * jumps and wraps. */
+#include "reader_fixture.h"
 
 static void starts_at_zero_and_counts_true_time(void) {
     struct simulated machine = simulated_machine(2596148000.0);
@@ -73,58 +59,6 @@ static void two_threads_differ_by_a_constant(void) {
     rvec_close(rvec);
 }
 
-static void set_offsets(struct rvec* rvec, struct simulated* machine) {
-    for (uint32_t i = 1; i < SIMULATED_CORES; ++i) {
-        machine->offset[i] = 1000000 * ((int64_t)i - 2) + 77;
-        rvec_timeline_set_offset(&rvec->timeline, i, machine->offset[i]);
-        rvec->applied[i] = machine->offset[i];
-    }
-}
-
-static void migration_takes_the_offset_out(void) {
-    struct simulated machine = simulated_machine(2.5e9);
-    struct rvec_source source = simulated_source(&machine);
-    struct rvec* rvec = open_on(&source);
-    set_offsets(rvec, &machine);
-    struct rvec_clock clock;
-    rvec_attach_process(rvec, &clock);
-    uint64_t seed = 6, last = rvec_read(&clock);
-    for (int i = 0; i < 100000; ++i) {
-        double before = true_ns(&machine);
-        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
-        simulated_pass(&machine, random_unit(&seed) * 1e5);
-        uint64_t now = rvec_read(&clock);
-        CHECK(now > last);
-        CHECK_NEAR(now - last, true_ns(&machine) - before, 3);
-        last = now;
-    }
-    struct rvec_facts facts;
-    rvec_info(rvec, &facts);
-    CHECK(facts.jumps == 0);
-    rvec_close(rvec);
-}
-
-static void core_clocks_are_read_from_anywhere(void) {
-    struct simulated machine = simulated_machine(2.5e9);
-    struct rvec_source source = simulated_source(&machine);
-    struct rvec* rvec = open_on(&source);
-    set_offsets(rvec, &machine);
-    uint64_t seed = 7, last[SIMULATED_CORES] = {0};
-    double born = true_ns(&machine);
-    for (int i = 0; i < 100000; ++i) {
-        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
-        uint32_t wanted = (uint32_t)random_below(&seed, SIMULATED_CORES);
-        uint64_t now;
-        CHECK(rvec_core_read(rvec, wanted, &now) == RVEC_OK);
-        CHECK(now > last[wanted]);
-        CHECK_NEAR(now, true_ns(&machine) - born, 1100);
-        last[wanted] = now;
-    }
-    uint64_t unused;
-    CHECK(rvec_core_read(rvec, SIMULATED_CORES, &unused) == RVEC_ERROR_ARGUMENT);
-    rvec_close(rvec);
-}
-
 /* Causes one disturbance of the counter; a reader notices it at its next reading and never goes
  * back. */
 static void disturbed(void (*disturb)(struct simulated*), double extra_error_ns,
@@ -176,47 +110,6 @@ static void jumps_are_folded_in(void) {
     disturbed(jump_back, 2000, 1);
     disturbed(sleep_and_reset, 2000, 1);
     disturbed(sleep_counting, 5e7, 0);
-}
-
-/* A core that was off line may count from 0 again when it is back; the others count on. */
-static void a_core_that_starts_anew_sets_no_time_back(void) {
-    struct simulated machine = simulated_machine(2.5e9);
-    struct rvec_source source = simulated_source(&machine);
-    struct rvec* rvec = open_on(&source);
-    set_offsets(rvec, &machine);
-    struct rvec_clock clock;
-    rvec_attach_process(rvec, &clock);
-    double born = true_ns(&machine);
-    uint64_t seed = 8, last = rvec_read(&clock);
-    struct rvec_facts facts;
-    for (int i = 0; i < 20000; ++i) {
-        if (i % 2000 == 1000) {
-            machine.offset[1] = -(int64_t)(machine.base + (uint64_t)(int64_t)machine.counter);
-        }
-        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
-        simulated_pass(&machine, random_unit(&seed) * 1e5);
-        uint64_t now = rvec_read(&clock);
-        CHECK(now > last);
-        last = now;
-    }
-    rvec_info(rvec, &facts);
-    CHECK(facts.jumps >= 10);
-    CHECK_NEAR(last, true_ns(&machine) - born, (double)facts.doubt_ns);
-
-    /* Once its new offset is subtracted, the core is like any other. */
-    rvec_timeline_set_offset(&rvec->timeline, 1, machine.offset[1]);
-    rvec->applied[1] = machine.offset[1];
-    uint64_t jumps = facts.jumps;
-    for (int i = 0; i < 20000; ++i) {
-        machine.core = (uint32_t)random_below(&seed, SIMULATED_CORES);
-        simulated_pass(&machine, random_unit(&seed) * 1e5);
-        uint64_t now = rvec_read(&clock);
-        CHECK(now > last);
-        last = now;
-    }
-    rvec_info(rvec, &facts);
-    CHECK(facts.jumps <= jumps + 1);
-    rvec_close(rvec);
 }
 
 /* If the counter stands still during a sleep, readers see no pause at all, so the sleep is found by
@@ -404,10 +297,7 @@ int main(void) {
     RUN(starts_at_zero_and_counts_true_time);
     RUN(counts_up_within_a_coarse_tick);
     RUN(two_threads_differ_by_a_constant);
-    RUN(migration_takes_the_offset_out);
-    RUN(core_clocks_are_read_from_anywhere);
     RUN(jumps_are_folded_in);
-    RUN(a_core_that_starts_anew_sets_no_time_back);
     RUN(a_sleep_of_the_counter_is_found_by_a_check);
     RUN(another_rate_is_learnt);
     RUN(threads_adopt_a_correction_in_causal_order);
