@@ -35,7 +35,16 @@ _SAID = (
 )
 """Error messages as regular expressions, with remedies; the first that matches counts."""
 
+_QUOTED = 200
+"""Largest number of characters of a host's message that an error quotes."""
+
 
 def remedy_for(said: str) -> str:
     """Remedy for the error output of a command that reaches a host; empty if it is unknown."""
     return next((to_do for words, to_do in _SAID if re.search(words, said)), "")
+
+
+def quoted(said: str) -> str:
+    """Return a message of a host as one printable line, cut if it is long."""
+    line = "".join(one if one.isprintable() else "?" for one in said.strip())
+    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}..."

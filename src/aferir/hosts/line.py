@@ -37,8 +37,6 @@ _ENDING_S = 3.0
 """Time in s to wait for a host that closed its output to end, and for its last error output."""
 _GIVING_UP_S = 0.5
 """Time in s in which the command that reaches a host may end by itself, once nobody needs it."""
-_QUOTED = 200
-"""Largest number of characters of a host's message that an error quotes."""
 _PIECE = 2**12
 """Largest number of bytes of error output to read at once, and to keep of one line."""
 _LINES = 50
@@ -81,6 +79,7 @@ class Line:
         self._said: list[str] = []
         self._printed = ""
         self._serving = False
+        self._released = False
         self._ended: bool | None = None
         errors, self._child.stderr = self._child.stderr, None  # the thread alone closes it
         self._hearing = threading.Thread(target=self._hear, args=(errors,), daemon=True)
@@ -151,10 +150,12 @@ class Line:
         """True if the agent says within that time that it has released everything."""
         deadline_s = wait.after(within_s)
         with contextlib.suppress(AferirError, OSError, frames.Silence, msgspec.MsgspecError):
-            while (content := self._reader.message(wait.left_s(deadline_s))) is not None:
-                if msgspec.msgpack.decode(content, type=Answer).ended:
-                    return True
-        return False
+            while not self._released:
+                content = self._reader.message(wait.left_s(deadline_s))
+                if content is None:
+                    break
+                self._released = msgspec.msgpack.decode(content, type=Answer).ended
+        return self._released
 
     def greet(self) -> None:
         """Send a keep-alive message, unless something is being sent or the pipe is full.
@@ -192,16 +193,24 @@ class Line:
             raise self._broken(str(error)) from None
 
     def _next(self) -> Answer:
-        """Next message of the agent. Errors: ProgramError if the connection is broken."""
+        """Next message of the agent. Errors: ProgramError if the connection is broken.
+
+        An agent's last message may come when the next request has already been sent: after it
+        has heard nothing for too long, or was ended by somebody. It answers no request.
+        """
         try:
             content = self._reader.message(_SILENCE_S)
-            if content is not None:
-                return msgspec.msgpack.decode(content, type=Answer)
+            told = None if content is None else msgspec.msgpack.decode(content, type=Answer)
         except ProgramError as error:
             raise self._broken(error.message, error.remedy) from None
         except (OSError, frames.Silence, msgspec.MsgspecError) as error:
             raise self._broken(str(error)) from None
-        raise self._broken("it has ended")
+        if told is None:
+            raise self._broken("it has ended")
+        if told.ended:
+            self._released = True
+            raise self._broken("its agent has released everything and ended")
+        return told
 
     def _learn(self, told: Answer) -> None:
         """Use the answer to a keep-alive message as an exchange of the clocks."""
@@ -296,7 +305,7 @@ class Line:
         # Where it has ended, all that it says is on its way.
         self._hearing.join(_LAST_WORDS_S if self._child.poll() is None else _ENDING_S)
         last = next((line for line in reversed(self._said) if line.strip()), "")
-        said = "; ".join(_quoted(one) for one in (last, self._printed) if one)
+        said = "; ".join(advice.quoted(one) for one in (last, self._printed) if one)
         known = advice.remedy_for("\n".join(self._said)) or remedy
         by_hand = shlex.join((*self.host.reach, *_shell(self.host)))
         return self._refused(f"{why} ({said})" if said else why, known or f"try by hand: {by_hand}")
@@ -330,12 +339,6 @@ def _start(host: HostSpec) -> subprocess.Popen[str]:
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
-
-
-def _quoted(said: str) -> str:
-    """Message of a host as one printable line, cut if it is long."""
-    line = "".join(one if one.isprintable() else "?" for one in said.strip())
-    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}..."
 
 
 def _command(host: HostSpec) -> list[str]:
