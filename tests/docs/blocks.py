@@ -4,7 +4,8 @@ Marks, each in a comment of its own directly before the block:
 
     <!-- not run: REASON -->       the block is not executed by `make docs-test`
     <!-- first: COMMANDS -->       shell commands that precede the block, such as making ./bench
-    <!-- exit code: N, M -->       the last command of the block ends with one of these
+    <!-- exit code: N, M -->       the last command of the block ends with one of these, any other
+                                   with one of these or 0
     <!-- read as: NAME -->         a TOML block of another kind of file: see `tables.READERS`
 """
 
@@ -98,6 +99,17 @@ def script(block: Block) -> str:
             lines.append(line if continued else line[2:])
             continued = line.endswith("\\")
     return "\n".join(lines) + "\n"
+
+
+def bash_arguments(block: Block) -> list[str]:
+    """Arguments of a bash that runs a block, and ends at the first command that fails.
+
+    A command with one of the block's exit codes has not failed: `set -e` would end there, too.
+    """
+    expected = " ".join(map(str, block.exit_codes))
+    failed = f'code=$?; case " {expected} " in *" $code "*) ;; *) exit $code ;; esac'
+    commands = f"trap {shlex.quote(failed)} ERR\n{block.first}\n{script(block)}"
+    return ["-Euo", "pipefail", "-x", "-c", commands]
 
 
 def aferir_commands(block: Block) -> Iterator[list[str]]:

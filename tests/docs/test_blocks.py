@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -13,7 +14,15 @@ from aferir.cli import parser
 from aferir.cli.mpirun import separate
 from aferir.colocation import verbs as colocate
 from tests.checkout import ROOT
-from tests.docs.blocks import LANGUAGES, Block, aferir_commands, blocks, blocks_of_all_pages, script
+from tests.docs.blocks import (
+    LANGUAGES,
+    Block,
+    aferir_commands,
+    bash_arguments,
+    blocks,
+    blocks_of_all_pages,
+    script,
+)
 from tests.docs.shortened import shortened
 from tests.docs.tables import READERS, read_experiment
 
@@ -94,6 +103,25 @@ a = 1
     assert script(second) == "aferir list \\\n    --json\n"
     assert list(aferir_commands(second)) == [["list", "--json"]]
     assert third.first == ""
+
+
+@pytest.mark.parametrize(
+    ("commands", "ends", "printed"),
+    [
+        pytest.param("(exit 5)\necho on", 0, "on\n", id="one of the exit codes"),
+        pytest.param("(exit 4)\necho on", 4, "", id="another one"),
+        pytest.param("fails() { (exit 4); echo on; }\nfails", 4, "", id="in a function"),
+        pytest.param("echo on\n(exit 5)", 5, "on\n", id="at the end"),
+    ],
+)
+def test_a_block_goes_on_after_the_exit_codes_of_its_mark(
+    commands: str, ends: int, printed: str
+) -> None:
+    block = Block("page.md", 1, "sh", commands, exit_codes=(0, 5))
+    run = subprocess.run(
+        ["bash", *bash_arguments(block)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout) == (ends, printed)
 
 
 def test_a_wrong_key_is_found(tmp_path: Path) -> None:

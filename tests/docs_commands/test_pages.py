@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkout import ROOT
-from tests.docs.blocks import Block, blocks_of_all_pages, script
+from tests.docs.blocks import Block, bash_arguments, blocks_of_all_pages
 from tests.docs.shortened import shorten
 
 _LIMIT_S = 1800  # of one block: README's four commands take minutes each on a busy machine
@@ -43,13 +43,11 @@ def test_every_block_of_the_page_runs(page: list[Block], tmp_path: Path) -> None
     print(*left_out, sep="\n")  # noqa: T201 - shown with -rA, and where a page fails
     for block in page:
         if block.not_run is None:
-            assert _run(f"{block.first}\n{script(block)}", tmp_path) in block.exit_codes, (
-                block.place
-            )
+            assert _run(block, tmp_path) in block.exit_codes, block.place
 
 
-def _run(commands: str, folder: Path) -> int:
-    """Run commands in a shell that ends at the first that fails; return its exit code."""
+def _run(block: Block, folder: Path) -> int:
+    """Run a block in a shell; return its exit code."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -59,9 +57,8 @@ def _run(commands: str, folder: Path) -> int:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
     }
-    options = ["-euo", "pipefail", "-x", "-c", commands]
     with subprocess.Popen(
-        [shutil.which("bash") or "/bin/bash", *options],
+        [shutil.which("bash") or "/bin/bash", *bash_arguments(block)],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
