@@ -20,7 +20,6 @@ from aferir.selftest.options import BenchOptions, Note
 
 _HOSTS = 8
 _TRIALS, _QUICK_TRIALS = 4, 1
-_ROUNDS = 20
 _WORK = 200
 """Rounds of `peak-flops`, about 1 ms each for every instruction-set level."""
 _VARIABLE = "PLANTED_ROUNDS"
@@ -47,8 +46,8 @@ def planted(options: BenchOptions, note: Note) -> list[Figure]:
             n=trials,
             target=f">= {trials}",
             holds=count == trials,
-            note=f"{_HOSTS} agents on this machine, {_ROUNDS} rounds; "
-            f"named: {', '.join(said[percent])}; load {os.getloadavg()[0]:.1f}",
+            note=f"{_HOSTS} agents on this machine; named: {', '.join(said[percent])}; "
+            f"load {os.getloadavg()[0]:.1f}",
         )
         for percent, count in right.items()
     ]
@@ -68,7 +67,7 @@ def _named(slow: int, percent: int) -> set[str]:
             encoding="utf-8",
         )
         command = f'exec {kernel_path("peak-flops")} --rounds "${_VARIABLE}"'
-        line = [sys.executable, "-m", "aferir", "fleet", "--hosts", str(file), "-n", str(_ROUNDS)]
+        line = [sys.executable, "-m", "aferir", "fleet", "--hosts", str(file)]
         line += ["--runs", f"{folder}/runs", "--json", "--", "sh", "-c", command]
         done = process.run(line, timeout_s=_TIME_LIMIT_S, check=False)
     found = msgspec.json.decode(done.stdout)

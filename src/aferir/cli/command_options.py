@@ -104,6 +104,17 @@ def seconds(option: str, text: str) -> float:
         raise UsageError(f"{option} {text}: {error}", remedy="e.g. 30s or 5min") from None
 
 
+def share(option: str, text: str) -> float:
+    """Parse the percentage that an option gives, such as `1%`, as a share. Errors: UsageError."""
+    try:
+        found = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        found = -1.0
+    if not 0 < found <= 1:
+        raise UsageError(f"{option} {text} is no percentage", remedy=f"e.g. {option} 1%")
+    return found
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file that the user requested. Errors: UsageError if it cannot be written."""
     try:

@@ -19,9 +19,10 @@ from aferir.cli.command_options import (
     add_rounds,
     parameters,
     seconds,
+    share,
     write_text,
 )
-from aferir.errors import AferirError, UsageError
+from aferir.errors import AferirError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Plan, run and print the causes; returns 1 if an arm has no figure."""
-    _share(options.within)
+    share("--within", options.within)
     seconds("--time", options.time)
     document = _document(options)
     plan = _plan(document)
@@ -192,7 +193,7 @@ def _run(
         fresh=options.new,
         reports=True,
         watch=runner.Watch(probes.all_probes()),
-        enough=_precise(plan, seconds("--time", options.time), _share(options.within)),
+        enough=_precise(plan, seconds("--time", options.time), share("--within", options.within)),
     )
     found = explain(run.plan, run.records).explanations
     more = doubt_lines(run.records, DOUBTS)
@@ -221,14 +222,3 @@ def _precise(plan: Plan, budget_s: float, within: float) -> Enough:
         )
 
     return enough
-
-
-def _share(text: str) -> float:
-    """Parse a percentage such as `1%`. Errors: UsageError."""
-    try:
-        share = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        share = -1.0
-    if not 0 < share <= 1:
-        raise UsageError(f"--within {text} is no percentage", remedy="e.g. --within 1%")
-    return share

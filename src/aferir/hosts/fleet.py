@@ -25,6 +25,10 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     medians: dict[str, float]
     standings: tuple[Standing, ...]
     """Standings of the hosts, the fastest or the one with the smallest value first."""
+    detectable: float | None = None
+    """Smallest relative difference of one host that would be reported in nine of ten such runs;
+    None if no host can be.
+    """
     note: str = ""
     """Reason why no host can be reported; else empty."""
 
@@ -63,13 +67,28 @@ def _group(kind: str, values: Mapping[str, Mapping[int, float]], alpha: float) -
     medians = {host: sorted(one.values())[len(one) // 2] for host, one in values.items()}
     note = ""
     found: tuple[Standing, ...] = ()
+    detectable = None
     if len(shared) < peers.LEAST_ROUNDS:
         note = f"{len(shared)} rounds are too few to say which one differs"
     else:
         found = peers.standings(rows, alpha=alpha)
+        detectable = peers.detectable(rows, alpha=alpha)
         if len(rows) < peers.LEAST:
             note = f"of {_number(len(rows))} alike nobody can say which one differs"
-    return Group(kind=kind, rounds=len(shared), medians=medians, standings=found, note=note)
+    return Group(
+        kind=kind,
+        rounds=len(shared),
+        medians=medians,
+        standings=found,
+        detectable=detectable,
+        note=note,
+    )
+
+
+def precise(groups: Sequence[Group], difference: float) -> bool:
+    """True if a host that differs by this share would be reported in every group."""
+    known = [one.detectable for one in groups if not one.note]
+    return bool(known) and all(one is not None and one <= difference for one in known)
 
 
 def sentences(found: Sequence[Group], metric: str) -> list[str]:
@@ -83,6 +102,12 @@ def sentences(found: Sequence[Group], metric: str) -> list[str]:
         if not named:
             size = len(group.medians)
             said.append(group.note or f"none of {_number(size)} hosts differs from the others")
+        if group.detectable is not None:
+            least = f"{100 * group.detectable:.1f} %"
+            said.append(
+                f"after {group.rounds} rounds, a host that differs by {least} would be found in "
+                "nine of ten runs"
+            )
     if len(found) > 1:
         said.append(f"{_number(len(found))} kinds of hosts are told apart and not compared")
     return said

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
 
 from aferir.statistics.arrays import Array
 from aferir.statistics.intervals import Interval
@@ -58,14 +59,54 @@ def standings(
     ValueError if hosts have different numbers of rounds or fewer than `LEAST_ROUNDS`.
     """
     names = tuple(values)
-    logs = np.log(np.asarray([values[name] for name in names], dtype=np.float64))
-    if logs.ndim != 2 or logs.shape[1] < LEAST_ROUNDS:
-        raise ValueError(f"needs {LEAST_ROUNDS} rounds of every host at least")
-    effects = np.asarray([_location(row) for row in logs - np.median(logs, axis=0)])
+    logs = _logs(values)
+    effects = _effects(logs)
     named = _outliers(effects, alpha) if len(names) >= LEAST else {}
     out = set(named)
     found = [_standing(names, logs, place, out, named.get(place)) for place in range(len(names))]
     return tuple(sorted(found, key=lambda one: one.ratio))
+
+
+def detectable(
+    values: Mapping[str, Sequence[float]], *, alpha: float = 0.05, power: float = 0.9
+) -> float | None:
+    """Smallest relative difference, such as 0.03, of one host that would be reported.
+
+    A fleet like this one reports a host that much slower with probability `power`: the hosts that
+    are reported now are left out, and the others' standard deviation is taken as known (noncentral
+    t distribution). None for fewer than `LEAST` hosts. Errors: as of `standings`.
+    """
+    logs = _logs(values)
+    if logs.shape[0] < LEAST:
+        return None
+    effects = _effects(logs)
+    alike = np.delete(effects, list(_outliers(effects, alpha)))
+    size = effects.size
+    freedom = size - 2
+    critical = float(stats.t.isf(alpha / (2.0 * size * _steps(size)), freedom))
+    # The noncentral t distribution has no inverse in its parameter: the power is increasing in it.
+    needed = brentq(
+        lambda shift: stats.nct.sf(critical, freedom, shift) - power, 0.0, 8.0 * critical
+    )
+    return float(np.expm1(needed * alike.std(ddof=1) * np.sqrt(1.0 + 1.0 / (size - 1))))
+
+
+def _logs(values: Mapping[str, Sequence[float]]) -> Array:
+    """Logarithms of the values, a row for each host. Errors: as of `standings`."""
+    logs = np.log(np.asarray(list(values.values()), dtype=np.float64))
+    if logs.ndim != 2 or logs.shape[1] < LEAST_ROUNDS:
+        raise ValueError(f"needs {LEAST_ROUNDS} rounds of every host at least")
+    return logs
+
+
+def _effects(logs: Array) -> Array:
+    """Location of each host over the rounds, relative to the rounds' medians."""
+    return np.asarray([_location(row) for row in logs - np.median(logs, axis=0)])
+
+
+def _steps(hosts: int) -> int:
+    """Largest number of hosts that may be reported: a quarter of all, and at most five."""
+    return max(1, min(_MOST, hosts // 4))
 
 
 def _standing(
@@ -87,7 +128,7 @@ def _standing(
 
 def _outliers(effects: Array, alpha: float) -> dict[int, float]:
     """Positions of hosts that differ, with p values; at most a quarter of all and at most five."""
-    steps = max(1, min(_MOST, effects.size // 4))
+    steps = _steps(effects.size)
     left = list(range(effects.size))
     found: list[tuple[int, float]] = []
     for _ in range(steps):

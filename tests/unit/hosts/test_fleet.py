@@ -18,7 +18,9 @@ def test_hosts_of_different_kinds_are_never_pooled() -> None:
     found = fleet.groups({**VALUES, **old}, kinds)
     assert [set(group.medians) for group in found] == [set(VALUES), set(old)]
     assert not any(one.differs for group in found for one in group.standings)
-    assert fleet.sentences(found, "duration_s") == [
+    said = fleet.sentences(found, "duration_s")
+    assert said[1].startswith("after 6 rounds, a host that differs by 0.")
+    assert [said[0], *said[2:]] == [
         "none of six hosts differs from the others",
         "of three alike nobody can say which one differs",
         "two kinds of hosts are told apart and not compared",
@@ -29,7 +31,17 @@ def test_the_slow_one_is_named_with_its_peers() -> None:
     found = fleet.groups({**VALUES, "node5": SLOW}, dict.fromkeys(VALUES, "x"))
     said = fleet.sentences(found, "duration_s")
     assert said[0].startswith("node5 is 40.0 % slower than its five peers (interval ")
-    assert len(said) == 1
+    assert len(said) == 2
+
+
+def test_rounds_are_enough_once_the_difference_asked_for_would_be_reported() -> None:
+    found = fleet.groups(VALUES, dict.fromkeys(VALUES, "x"))
+    (group,) = found
+    assert group.detectable is not None
+    assert fleet.precise(found, group.detectable)
+    assert not fleet.precise(found, 0.9 * group.detectable)
+    few = fleet.groups({name: VALUES[name] for name in ("node0", "node1")}, {})
+    assert not fleet.precise(few, 1.0)
 
 
 def test_rounds_in_which_one_host_failed_do_not_count() -> None:

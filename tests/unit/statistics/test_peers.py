@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aferir.statistics.peers import standings
+from aferir.statistics.peers import detectable, standings
 
 ROUNDS, TRIALS = 12, 200
 
@@ -58,3 +58,27 @@ def test_a_fleet_is_ranked_and_few_are_not_judged() -> None:
 
 def test_hosts_that_are_equal_to_the_last_digit_are_alike() -> None:
     assert not named({f"n{k}": [1.0, 2.0, 3.0] for k in range(8)})
+
+
+def test_a_difference_that_is_said_to_be_detectable_is_found_in_nine_of_ten() -> None:
+    """Fleets whose hosts scatter by 1 %, with one that is as much slower as the others say."""
+    rng = np.random.default_rng(8)
+    said = [detectable(fleet(rng, 8, apart=0.01, effects={})) for _ in range(40)]
+    typical = float(np.median([one for one in said if one is not None]))
+    found = [named(fleet(rng, 8, apart=0.01, effects={3: typical})) for _ in range(TRIALS)]
+    share = sum("n3" in one for one in found) / TRIALS
+    assert 0.8 <= share <= 0.97
+
+
+def test_three_hosts_have_no_difference_that_is_detectable() -> None:
+    assert detectable(fleet(np.random.default_rng(9), 3, apart=0.01, effects={})) is None
+
+
+def test_a_host_that_is_reported_does_not_make_the_fleet_look_uneven() -> None:
+    rng = np.random.default_rng(10)
+    alike = fleet(rng, 8, apart=0.005, effects={})
+    slow = alike | {"n3": [1.5 * value for value in alike["n3"]]}
+    without, beside = detectable(alike), detectable(slow)
+    assert without is not None
+    assert beside is not None
+    assert beside < 2 * without
