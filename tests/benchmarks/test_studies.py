@@ -36,8 +36,8 @@ def test_it_knows_every_file_and_short_form_of_the_guide() -> None:
     assert not {f"{name}{SUFFIX}" for name in without_short()} & {*short()}
 
 
-@pytest.mark.parametrize("name", short())
-def test_limits_of_a_short_form_end_what_hangs_and_not_what_a_busy_machine_slows(name: str) -> None:
+@pytest.mark.parametrize("name", [*short(), *full()])
+def test_limits_of_a_study_end_what_hangs_and_not_what_a_busy_machine_slows(name: str) -> None:
     document = tomllib.loads(file_of(name).read_text(encoding="utf-8"))
     assert parse_duration(document["experiment"]["time_limit"]) >= 3 * 3600
     assert min(parse_duration(one["time_limit"]) for one in document["workload"]) >= 3600

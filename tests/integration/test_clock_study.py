@@ -117,7 +117,15 @@ def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
 @needs_root
 @pytest.mark.parametrize("clients", [1, 2])
 def test_each_client_of_one_server_looks_until_the_rule_holds(clients: int) -> None:
-    found = study("rule", runs=3, discard=7, deviation_s=1e-3, clients=clients, stamps="program")
+    found = study(
+        "rule",
+        runs=3,
+        discard=7,
+        deviation_s=1e-3,
+        seconds=3600.0,
+        clients=clients,
+        stamps="program",
+    )
     labels = {f"client {number}" for number in range(1, clients + 1)}
     assert {label for metric, label in found.series if metric == "look_error_s"} == labels
     assert found.samples["looks_unanswered"] == 0

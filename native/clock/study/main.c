@@ -18,7 +18,8 @@ static const char USAGE[] =
     "                        rate: changes (4)\n"
     "  --blocks N            ecp: matrix blocks of a run, with one reading each (5000)\n"
     "  --movement WORD       ecp: pinned, migrated, handed-over or plugged (pinned)\n"
-    "  --seconds S           stability, order: time to follow the clocks for (10, 3)\n"
+    "  --seconds S           stability, order: time to follow the clocks for (10, 3);\n"
+    "                        rule: longest look (10)\n"
     "  --interval-s S        ntp, order: between queries (0, 0.1); stability: between looks "
     "(0.01);\n"
     "                        rate: between changes (8)\n"
@@ -97,6 +98,7 @@ static const struct kind KINDS[] = {
     {"rule",
      study_rule,
      {.runs = 20,
+      .seconds = 10,
       .rate_ppm = 30,
       .offset_s = 0.001,
       .discard = 5,

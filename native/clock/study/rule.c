@@ -17,7 +17,6 @@
 #include "study.h"
 
 static const uint8_t KEY[] = "clock-study: a key for this run alone";
-static const uint64_t LOOK_NS = 10000000000U;
 static const char* const LABELS[HOSTS_MOST_CLIENTS] = {"client 1", "client 2"};
 
 struct client {
@@ -30,7 +29,7 @@ struct client {
     uint32_t count;
     uint32_t unanswered;
     uint32_t outside;  /* looks whose error was larger than the bound that librgap gave */
-    uint32_t at_limit; /* looks ended by the limit of messages, not by the rule */
+    uint32_t at_limit; /* looks ended by a limit of messages or of time, not by the rule */
     struct spread took_s;
 };
 
@@ -83,7 +82,7 @@ static int prepare(struct client* client, struct study* study, const struct host
     client->config.source = drifting_source(&client->local);
     client->config.discard = options->discard;
     client->config.user_stamps = options->user_stamps;
-    client->config.deadline_ns = LOOK_NS; /* the rule must end a look, on a busy machine too */
+    client->config.deadline_ns = (uint64_t)llround(options->seconds * 1e9);
     client->config.spread_ns = (uint64_t)llround(options->deviation_s * 1e9);
     client->error_s = calloc((size_t)options->runs * 2, sizeof(double));
     client->exchanges = client->error_s + options->runs;

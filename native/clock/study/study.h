@@ -14,7 +14,7 @@ struct study_options {
     uint32_t runs;   /* ecp: of each clock; cost: interleaved rounds; rate: changes */
     uint32_t blocks; /* ecp: matrix blocks of a run, with one reading each */
     enum movement movement;
-    double seconds;    /* stability, order: to follow the clocks for */
+    double seconds;    /* stability, order: to follow the clocks for; rule: longest look */
     double interval_s; /* ntp, order: between two queries; stability: between two comparisons;
                           rate: between two changes */
     double rate_ppm;   /* ntp, order: injected into the client's clock */

@@ -66,9 +66,10 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             float,
             duration(
-                "stability: to follow the clocks for; order: that messages are spread over",
+                "stability: to follow the clocks for; order: that messages are spread over; rule: "
+                "longest look",
                 *(0.1, 31 * _DAY_S),
-                unset="10; 3",
+                unset="10; 3; 10",
             ),
         ]
         | None
@@ -176,7 +177,10 @@ STUDIES: Mapping[str, tuple[str, ...]] = {
     "ntp": ("interval_s", "queries", "rate_ppm", "correction", "server"),
     "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
     "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
-    "rule": ("runs", "discard", "deviation_s", "stamps", "clients", "rate_ppm", "offset_s"),
+    "rule": (
+        *("runs", "discard", "deviation_s", "seconds", "stamps", "clients"),
+        *("rate_ppm", "offset_s"),
+    ),
     "rate": ("runs", "interval_s", "ratio"),
 }
 """Parameters of each study; defaults are the program's."""
