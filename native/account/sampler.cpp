@@ -176,7 +176,8 @@ std::optional<double> cost_of_look(int cpu) {
 }
 
 std::vector<double> rates(std::span<const double> used, double looks_per_s) {
-    // Smallest share of a processor: one that begins to be used must be noticed.
+    // Smallest rate of a processor relative to the busiest one: an idle processor is sampled as
+    // well, so that it is noticed when the target begins to use it.
     constexpr double kLeast = 0.1;
     const double most = *std::max_element(used.begin(), used.end());
     std::vector<double> found;

@@ -234,8 +234,8 @@ class Looks {
     [[nodiscard]] bool open() const { return !samplers_.empty(); }
     [[nodiscard]] double cost_s() const { return cost_s_; }
 
-    /// Seconds of the target on each processor since the last call; without a target, of all
-    /// programs.
+    /// CPU seconds of the target on each processor since the last call; without a target, those of
+    /// all programs.
     std::vector<double> drain(const Target& target, Samples& samples, std::mt19937_64& draw) {
         std::vector<double> used;
         used.reserve(samplers_.size());
@@ -307,7 +307,8 @@ std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& d
 void run(const Wishes& wishes, std::FILE* out) {
     constexpr int kPollMs = 200;
     std::mt19937_64 draw{std::random_device{}()};
-    // At random times, like the samples of the modes.
+    // Frequencies are measured at random times, as the modes are sampled, so as not to keep step
+    // with anything periodic.
     const double period_ms = wishes.look_ms > 0 ? wishes.look_ms : kPollMs;
     std::uniform_real_distribution<double> pause(0.75 * period_ms, 1.25 * period_ms);
     const Descriptor folder = open_folder(wishes.group);

@@ -14,7 +14,7 @@ namespace aferir::launch {
 /// A program that runs beside the measured one; the destructor ends it.
 class Service {
   public:
-    /// Starts it in `folder` by a shell; its output goes into a file at `log`.
+    /// Starts the service in `folder` by a shell; its output goes into a file at `log`.
     Service(const Job& job, const std::string& folder, const std::string& log);
     ~Service();
     Service(const Service&) = delete;
@@ -22,11 +22,12 @@ class Service {
     Service(Service&&) = delete;
     Service& operator=(Service&&) = delete;
 
-    /// Waits until it is ready. Returns the reason if it does not become so, else an empty text.
-    /// Errors: Interrupted.
+    /// Waits until the service is ready. Returns the reason if it does not become ready, else an
+    /// empty text. Errors: Interrupted.
     std::string_view await();
 
-    /// Asks it to end, and kills it if it does not. Returns its CPU time and memory.
+    /// Asks the service to end (SIGTERM), and kills it if it does not. Returns its CPU time and
+    /// memory.
     rusage stop();
 
   private:

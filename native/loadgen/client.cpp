@@ -16,8 +16,8 @@ namespace {
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 /// Stands for an unknown size of a video.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
-/// Times per second of video that the socket wakes us: often enough to keep account of the buffers,
-/// seldom enough for thousands of streams.
+/// How often the socket becomes readable in each second of video: often enough to keep account of
+/// the viewers' buffers, seldom enough for thousands of streams.
 constexpr double kWakesPerSecond = 4.0;
 
 }  // namespace

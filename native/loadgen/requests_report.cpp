@@ -19,7 +19,7 @@ constexpr double kTolerated = 0.1;
 
 std::string text_of(double value) { return JsonObject().number("", value).str(); }
 
-/// The number as JSON writes it: cut out of `{"":1.5}`.
+/// Formats a number as JSON does, by cutting it out of an object such as `{"":1.5}`.
 std::string bare(double value) {
     const std::string framed = text_of(value);
     const std::size_t colon = framed.find(':');

@@ -23,7 +23,7 @@ enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
  * QUESTION_DONE wants none. */
 enum { QUESTION_MORE, QUESTION_LAST, QUESTION_DONE };
 
-/* As long as an answer, so that both ways take the same time. */
+/* A question has the size of an answer, so that both directions take the same time. */
 struct question {
     uint64_t kind;
     uint64_t unused;

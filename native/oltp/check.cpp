@@ -21,7 +21,7 @@ std::string wrong_accounts(const Scale& scale) {
            text(kFirstBalance) + " + IFNULL(money, 0)";
 }
 
-// Holdings of before the run have 1,000 each; so has an account 4,000 in all.
+// Before the run each holding has 1,000 shares, so each account has 4,000 in all.
 std::string wrong_holdings(const Scale& scale) {
     return "SELECT COUNT(*) FROM (SELECT h_a_id, SUM(h_quantity) AS held, MIN(h_quantity) AS least"
            " FROM holding GROUP BY h_a_id) AS own LEFT JOIN (SELECT t_a_id, SUM(IF(t_buys, 1, -1)"

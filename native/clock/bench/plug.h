@@ -16,7 +16,8 @@ static inline size_t plug_last_core(const struct cores* cores) {
     return last;
 }
 
-/* Whether it is on line now as it was asked to be; errno says why not. It takes root. */
+/* Takes a core on line or off line, which needs root. Returns whether it has that state now; else
+ * errno has the reason. */
 static inline int plug_set(size_t core, int on_line) {
     char path[64];
     snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%zu/online", core);

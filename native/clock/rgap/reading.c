@@ -1,4 +1,4 @@
-/* Reading the global clock, and what it tells of itself. */
+/* Reads the global clock, and the facts that it reports of itself. */
 #include <string.h>
 
 #include "rgap_private.h"

@@ -1,4 +1,5 @@
-/* Serving: a thread that stamps, answers and stamps again, one datagram after the other. */
+/* The server: a thread that stamps a datagram, answers it and stamps the answer, one after the
+ * other. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>

@@ -70,7 +70,7 @@ struct found {
     uint32_t rounds;
 };
 
-/* Contenders alternate, so that a disturbance affects all. */
+/* The clocks take turns within each round, so that a disturbance affects all. */
 static int measure(struct arm* arm, const int* places, int count, struct found* found) {
     for (uint32_t round = 0; round < found->rounds; ++round) {
         for (int i = 0; i < count; ++i) {

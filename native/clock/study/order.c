@@ -38,7 +38,8 @@ struct message {
     struct stamps sent;
 };
 
-/* Stamps of one message by the clocks, and its true times. */
+/* One message: the stamps that each clock gave it when it was sent and received, and the true time
+ * of sending. */
 struct seen {
     uint64_t sent_ns; /* true time */
     struct stamps sent;

@@ -10,11 +10,12 @@ struct output;
 struct output* output_begin(void);
 /* The unit is in the metric's name: "duration_s". A value that is not finite is printed as null. */
 void output_sample(struct output* output, const char* metric, double value, const char* unit);
-/* Many values along numbers: a curve. `label` tells the lines of one metric apart. */
+/* Adds a curve: `values` at the numbers `at` of the quantity `along`. `label` tells the curves of
+ * one metric apart. */
 void output_curve(struct output* output, const char* metric, const char* unit, const char* label,
                   const char* along, const char* along_unit, const double* at, const double* values,
                   size_t count);
-/* Many values by words, e.g. by the name of a clock. */
+/* Adds a value for each of the words in `at`, e.g. the name of a clock. */
 void output_named(struct output* output, const char* metric, const char* unit, const char* label,
                   const char* along, const char* const* at, const double* values, size_t count);
 void output_doubt(struct output* output, const char* code, const char* message, const char* advice);

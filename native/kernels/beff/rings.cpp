@@ -107,7 +107,7 @@ class PingPongTable {
         return least;
     }
 
-    /// Plays only between the first process and the last.
+    /// Ping-pong between the first process and the last only; the others wait.
     void try_out() {
         for (int measurement = 0; measurement < plan_.ping_pong_measurements; ++measurement) {
             one_pair(0, here_.processes - 1);

@@ -13,7 +13,8 @@ namespace {
 constexpr int kThere = 1;
 constexpr int kBack = 2;
 
-/// Ghosts are received where they belong; what is sent is gathered first.
+/// Ghosts are received directly into their places in the array of populations; values to be sent
+/// are copied into a buffer first, as they are not contiguous.
 class MessageExchange : public Exchange {
   public:
     explicit MessageExchange(const Cells& cells) : peers_(cells.peers), buffers_(peers_.size()) {

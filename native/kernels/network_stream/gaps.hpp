@@ -2,12 +2,12 @@
 
 namespace aferir {
 
-/// Finds the longest time without traffic, from times in seconds of a monotonic clock, noted in
-/// order.
+/// Finds the longest time without traffic. note() is called with the time, in seconds of a
+/// monotonic clock, whenever data arrives.
 class GapWatch {
   public:
     void note(double now_s);
-    /// Seconds of the longest pause between two notes; 0 with fewer than two.
+    /// Longest time in seconds between two calls of note(); 0 with fewer than two calls.
     [[nodiscard]] double longest_s() const { return longest_s_; }
     /// Start of that pause, by the same clock.
     [[nodiscard]] double began_s() const { return began_s_; }

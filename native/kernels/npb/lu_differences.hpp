@@ -122,7 +122,8 @@ class Differences {
         table.active[index] = weights.active;
     }
 
-    /// Weights along z; those of the centre and of activity with those along x.
+    /// Sets the weights along z. Here the weight of the centre is the sum of those along x and z,
+    /// and `active` is the product of both.
     void fill_planes() {
         const auto total = static_cast<std::ptrdiff_t>(z_.centre.size());
         for (std::ptrdiff_t lap = 0; lap * period_ < total; ++lap) {

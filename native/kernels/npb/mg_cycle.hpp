@@ -101,8 +101,8 @@ class Cycle {
         return residual_norm(plan);
     }
 
-    /// One V-cycle for the residual of the finest grid, starting from zero, into its correction;
-    /// for cubes that are not swept.
+    /// One V-cycle: computes the correction for the residual of the finest grid, starting from
+    /// zero. For cubes so small that each step is a pass of its own.
     void solve() {
         restrict_down();
         for (std::size_t level = 1; level <= levels_.finest(); ++level) {

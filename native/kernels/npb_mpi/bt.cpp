@@ -1,4 +1,4 @@
-// BT by message passing.
+// BT, a pseudo-application (see npb/bt.cpp), by message passing.
 
 #include "npb/adi_problem.hpp"
 #include "npb/bt_lines.hpp"

@@ -1,4 +1,4 @@
-// SP by message passing.
+// SP, a pseudo-application (see npb/sp.cpp), by message passing.
 
 #include "npb/adi_problem.hpp"
 #include "npb/npb.hpp"

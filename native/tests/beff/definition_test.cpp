@@ -62,8 +62,8 @@ TEST(Averages, OfLogarithms) {
     EXPECT_EQ(log_average({}), 0);
 }
 
-// Rings have a bandwidth of 4 at every message size, random rings one of 9 by their best method; so
-// b_eff, the geometric mean, is 6.
+// By their best method, ring patterns have a bandwidth of 4 at every message size and random
+// patterns one of 9; so b_eff, the geometric mean, is 6.
 TEST(Effective, TakesTheBestMethodAndAveragesAsDefined) {
     Measured measured{};
     for (std::size_t pattern = 0; pattern < kPatterns; ++pattern) {

@@ -65,8 +65,8 @@ class Server {
         }
     }
 
-    /// Serves one connection. /front is for one client; /stream follows the list of deeds, in the
-    /// order in which clients come.
+    /// Serves one connection. /front redirects to /video, which does the first deed of the list; a
+    /// request for /stream does the deed with the number of its connection.
     void serve(const Descriptor& to, std::size_t number, const std::stop_token& stop) {
         std::array<char, 2048> buffer{};
         const ssize_t got = recv(to.number(), buffer.data(), buffer.size() - 1, 0);

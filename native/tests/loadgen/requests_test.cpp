@@ -35,8 +35,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-/// Answers each request with two bytes, until request number `from`, when it begins to do what it
-/// is told.
+/// Answers each request with two bytes; from request number `from` on, does what its `Deed` says.
 class Server {
   public:
     /// kPieces: each answer in as many segments as it has bytes. kToEnd: request `from` alone is
@@ -58,8 +57,8 @@ class Server {
         const std::lock_guard guard(lock_);
         return last_;
     }
-    /// Reads and answers nothing for `time`, beginning with the next look, or once `served`
-    /// requests have been served.
+    /// Stops reading and answering for `time`, from the next poll on, or once `served` requests
+    /// have been served.
     void stand_still(std::chrono::milliseconds time, int served = 0) {
         still_after_ = served;
         still_ = time.count();
