@@ -40,8 +40,8 @@ _GUEST = 600 * 2**20
 class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of a test network, for all programs that measure on one."""
 
-    links: Annotated[int, whole("of each host", 1, MOST_LINKS)] = 4
-    rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 100
+    links: Annotated[int, whole("links of each host", 1, MOST_LINKS)] = 4
+    rate_mbit: Annotated[int, whole("rate of each link", 1, 100_000, unit="Mbit/s")] = 100
     seconds: Annotated[float, duration("how long to send", 0.1, 3600.0)] = 3.0
     network: Annotated[
         Literal["auto", "namespaces", "guest", "guests"],
@@ -56,37 +56,54 @@ class AggregationParameters(LinkParameters, frozen=True, kw_only=True):
     """Parameters of the traffic over aggregated links."""
 
     method: Annotated[str, told("how the links are used as one", words=METHODS)]
-    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS)] = 2
+    hosts: Annotated[int, whole("hosts of the test network", 2, MOST_HOSTS)] = 2
     pattern: Annotated[
         Literal["pair", "fan-out", "fan-in"],
         told("host1 to host2, host1 to all others, or all others to host1"),
     ] = "pair"
-    connections: Annotated[int, whole("of each tenant and pair of hosts", 1, 256)] = 1
+    connections: Annotated[int, whole("connections of each tenant and pair of hosts", 1, 256)] = 1
     tenants: Annotated[int, whole("programs that transfer concurrently", 1, 16)] = 1
     containers: Annotated[
-        int, whole("on each host, bridged over its links", 0, MOST_CONTAINERS)
+        int, whole("containers on each host, bridged over its links", 0, MOST_CONTAINERS)
     ] = 0
-    packets_per_slave: Annotated[int, whole("of balance-rr", 0, 65_535, unset="1")] | None = None
-    hash_policy: (
+    packets_per_slave: (
         Annotated[
-            Literal["layer2", "layer2+3", "layer3+4"],
-            told("of balance-xor and 802.3ad", unset="layer3+4"),
+            int,
+            whole(
+                "packets that balance-rr sends on one link before the next", 0, 65_535, unset="1"
+            ),
         ]
         | None
     ) = None
-    lacp_rate: Annotated[Literal["slow", "fast"], told("of 802.3ad", unset="fast")] | None = None
-    tuned: Annotated[bool, told("as `aferir aggregate plan` advises for balance-rr")] = False
+    hash_policy: (
+        Annotated[
+            Literal["layer2", "layer2+3", "layer3+4"],
+            told(
+                "part of a packet's header that chooses its link, for balance-xor and 802.3ad",
+                unset="layer3+4",
+            ),
+        ]
+        | None
+    ) = None
+    lacp_rate: (
+        Annotated[Literal["slow", "fast"], told("rate of LACP messages, for 802.3ad", unset="fast")]
+        | None
+    ) = None
+    tuned: Annotated[
+        bool, told("set the bond as `aferir aggregate plan` advises for balance-rr")
+    ] = False
     cut_at: (
         Annotated[float, duration("cut link eth0 of host1", 0.0, 3600.0, unset="never")] | None
     ) = None
     restore_at: (
-        Annotated[float, duration("and let it work again", 0.0, 3600.0, unset="never")] | None
+        Annotated[float, duration("restore the link that was cut", 0.0, 3600.0, unset="never")]
+        | None
     ) = None
     cut_each: Annotated[
         bool,
         told(
-            "then every other link, one after another, for as long and as far apart: whichever"
-            " carries the traffic is cut"
+            "then cut every other link, one after another, for as long, so that the one that"
+            " carries the traffic is among them"
         ),
     ] = False
 

@@ -26,10 +26,14 @@ HELP = "measure aferir itself, compared with its peers"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all benches share."""
-    parser.add_argument("bench", nargs="?", metavar="NAME", help="which one; none: list them")
+    parser.add_argument(
+        "bench", nargs="?", metavar="NAME", help="name of a bench; without it, list all"
+    )
     parser.add_argument("--quick", action="store_true", help="end within 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of all random numbers (default: 1)"
+    )
     parser.add_argument(
         "--peer",
         action="append",
@@ -42,13 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CASE",
-        help="where a bench has cases, only those that begin so, e.g. bt or cg.A.2",
+        help="only the cases of a bench whose names begin with this, e.g. bt or cg.A.2",
     )
     parser.add_argument(
         "--resume",
         type=Path,
         metavar="FILE",
-        help="where a bench has trials of minutes: file of the finished ones, which goes on there",
+        help="file of finished trials: a bench with long trials continues from it",
     )
 
 

@@ -23,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cloud",
         type=Path,
         metavar="FILE",
-        help="also look in this cloud for instances of ours (those that were used are looked at)",
+        help="also search this cloud for instances of ours; clouds that were used are in any case",
     )
     parser.add_argument(
         "--of-others",
         action="store_true",
-        help="with --cloud: also what another machine or state folder made, even while it uses it",
+        help="with --cloud: also remove what another machine or state folder made, even if in use",
     )
     parser.add_argument(
         "--clusters", action="store_true", help="also destroy all clusters, and what is on them"

@@ -15,7 +15,13 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     """Declare options for the command, its figures, and the check of its output."""
     add = parser.add_argument
     add("--script", metavar="TEXT", help="shell script instead of the command")
-    add("--files", action="append", default=[], metavar="PATH", help="file or folder taken along")
+    add(
+        "--files",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="file or folder that is copied into the environment; several times",
+    )
     add("--packages", metavar="NAMES", help="Debian packages for images (default: auto; or none)")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the command")
     add("--input", metavar="FILE", help="file for its standard input")
@@ -32,17 +38,25 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="NAME=regex:EXPRESSION, NAME=json:PATH, NAME=csv:COLUMN or NAME=last; NAME(higher)",
+        help="NAME=regex:EXPRESSION, =json:PATH, =csv:COLUMN, =last; NAME(higher): more is better",
     )
     add(
         "--verify",
         metavar="LINE",
         help="shell command that reads the output, and fails if it is wrong",
     )
-    add("--expect", metavar="TEXT", help="its whole output")
-    add("--exit-codes", metavar="CODES", help="that are right (default: 0)")
-    add("--startup", action="store_true", help="count the way into the environment too")
-    add("--patience", metavar="TIME", help="how long its user waits: share of runs beyond it")
+    add("--expect", metavar="TEXT", help="whole output that the command must print")
+    add("--exit-codes", metavar="CODES", help="exit codes that count as success (default: 0)")
+    add(
+        "--startup",
+        action="store_true",
+        help="also time the way into the environment, e.g. `podman exec`",
+    )
+    add(
+        "--patience",
+        metavar="TIME",
+        help="longest wait of a user; the share of runs that take longer is reported",
+    )
     add("command", nargs="*", help=argparse.SUPPRESS)
 
 
@@ -54,9 +68,14 @@ def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, war
         "--time",
         default=budget,
         metavar="LIMIT",
-        help=f"for all rounds together (default: {budget})",
+        help=f"time limit of all rounds together (default: {budget})",
     )
-    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
+    add(
+        "--limit",
+        default="10min",
+        metavar="LIMIT",
+        help="time limit of one repetition (default: 10min)",
+    )
     add(
         "--warmup",
         type=int,
@@ -67,7 +86,7 @@ def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, war
     add(
         "--save", type=Path, metavar="FILE", help="also write the experiment file, for `aferir run`"
     )
-    add("--new", action="store_true", help="start anew even if one is unfinished")
+    add("--new", action="store_true", help="start a new run even if one is unfinished")
     add("--json", action="store_true", help="print the evaluation as JSON")
     add_runs(parser)
     parser.set_defaults(keeps_results=True)

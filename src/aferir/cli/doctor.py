@@ -23,7 +23,9 @@ _MARKS = {"ok": "[green]ok[/]", "degraded": "[yellow]lesser[/]", "missing": "[re
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir doctor`."""
     parser.add_argument("--json", action="store_true", help="print findings for a program to read")
-    parser.add_argument("--all", action="store_true", help="every finding in a line of its own")
+    parser.add_argument(
+        "--all", action="store_true", help="print every finding on a line of its own"
+    )
     parser.add_argument(
         "--fix",
         nargs="*",
@@ -31,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="install the packages that are missing, after asking; WHAT: run, hpc, network, clock, "
         "io, elastic, colocation, or what a finding is about",
     )
-    parser.add_argument("--yes", action="store_true", help="with --fix: without asking")
+    parser.add_argument("--yes", action="store_true", help="with --fix: do not ask")
 
 
 def execute(options: argparse.Namespace) -> int:

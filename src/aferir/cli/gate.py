@@ -40,49 +40,104 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir gate`."""
     parser.epilog = _EXAMPLES
+    _sides(parser)
+    _measurement(parser)
+    add = parser.add_argument
+    add("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+    add("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
+    add(
+        "--github-benchmark",
+        type=Path,
+        metavar="FILE",
+        help="write JSON for github-action-benchmark",
+    )
+    add("--bencher", type=Path, metavar="FILE", help="write JSON in Bencher Metric Format")
+    add("--json", action="store_true", help="print the answer as JSON")
+    add_runs(parser)
+    add("command", nargs="*", help=argparse.SUPPRESS)
+
+
+def _sides(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--base", metavar="REV", help="git revision that head is compared with")
     add("--head", metavar="REV", help="git revision that is judged")
-    add("--build", default="", metavar="LINE", help="for sh, builds a revision in its worktree")
-    add("--repository", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
-    add("--base-command", metavar="LINE", help="two commands in place of two revisions")
-    add("--head-command", metavar="LINE", help="the one that is judged")
-    add("--base-run", type=Path, metavar="FOLDER", help="two runs that are there already")
-    add("--head-run", type=Path, metavar="FOLDER", help="the one that is judged")
+    add(
+        "--build",
+        default="",
+        metavar="LINE",
+        help="shell command that builds a revision in its worktree",
+    )
+    add(
+        "--repository",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="folder of the repository (default: this one)",
+    )
+    add(
+        "--base-command",
+        metavar="LINE",
+        help="base, if two commands are compared instead of two revisions",
+    )
+    add("--head-command", metavar="LINE", help="command that is judged")
+    add("--base-run", type=Path, metavar="FOLDER", help="base, if two existing runs are compared")
+    add("--head-run", type=Path, metavar="FOLDER", help="run that is judged")
+
+
+def _measurement(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         *("--in", "-e"),
         dest="environment",
         default="native",
         metavar="SPEC",
-        help="where both run, as of `aferir measure` (default: native)",
+        help="environment in which both run, as in `aferir measure` (default: native)",
     )
     add("--packages", default="none", metavar="NAMES", help="Debian packages for its image")
-    add("--at-most", default="3%", metavar="PERCENT", help="what head may cost (default: 3%%)")
+    add(
+        "--at-most",
+        default="3%",
+        metavar="PERCENT",
+        help="by how much head may be slower (default: 3%%)",
+    )
     add(
         "--metric",
         default="auto",
-        help="what is compared: duration_s, cpu_s, a figure; auto (the default): duration_s, and "
-        "cpu_s of a program that computes where durations are too noisy",
+        help="what is compared: duration_s, cpu_s or a figure; auto (the default): duration_s, or "
+        "cpu_s if durations are too noisy and the program computes nearly all the time",
     )
-    add("--figure", action="append", default=[], metavar="SPEC", help="as of `aferir measure`")
-    add("--verify", metavar="LINE", help="for sh, gets the output, fails where it is wrong")
-    add("--prepare", metavar="LINE", help="for sh, before each repetition, not timed")
-    add("--time", default="5min", metavar="LIMIT", help="for all repetitions (default: 5min)")
-    add("--limit", default="10min", metavar="LIMIT", help="for one repetition, and one build")
+    add(
+        "--figure",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="figure that the command prints, as in `aferir measure`",
+    )
+    add(
+        "--verify",
+        metavar="LINE",
+        help="shell command that reads the output, and fails if it is wrong",
+    )
+    add("--prepare", metavar="LINE", help="shell command before each repetition, not timed")
+    add(
+        "--time",
+        default="5min",
+        metavar="LIMIT",
+        help="time limit of all repetitions (default: 5min)",
+    )
+    add(
+        "--limit",
+        default="10min",
+        metavar="LIMIT",
+        help="time limit of one repetition, and of one build (default: 10min)",
+    )
     add(
         "-n",
         dest="pairs",
         type=int,
         default=_MOST_PAIRS,
-        help="pairs at most (default: %(default)s)",
+        help="largest number of pairs (default: %(default)s)",
     )
-    add("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-    add("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
-    add("--github-benchmark", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
-    add("--bencher", type=Path, metavar="FILE", help="JSON in Bencher Metric Format")
-    add("--json", action="store_true", help="print the answer as JSON")
-    add_runs(parser)
-    add("command", nargs="*", help=argparse.SUPPRESS)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -37,14 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="an environment as of `aferir measure`, with one CPU unless it says more; several "
+        help="an environment as in `aferir measure`, with one CPU unless it says more; several "
         "times (default: container, podman and gvisor where they are here)",
     )
     add("-n", dest="requests", type=int, default=20, metavar="N", help="requests (default: 20)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--at-once", type=int, metavar="N", help="number of requests in a burst")
-    shape.add_argument("--every", metavar="TIME", help="so long after each other")
-    add("--cold", action="store_true", help="the image's files are not in memory before a request")
+    shape.add_argument("--every", metavar="TIME", help="time between the starts of two requests")
+    add(
+        "--cold",
+        action="store_true",
+        help="evict the image's files from the page cache before each request",
+    )
     add("--json", action="store_true", help="print every request for a program to read")
 
 

@@ -32,15 +32,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "example: aferir mpirun -n 8 ./program    (ARGUMENT: mpirun's own, e.g. -n 8 ./program)"
     )
     parser.add_argument(
-        "--mpi", choices=("openmpi", "mpich"), help="whose mpirun (default: what `mpirun` is)"
+        "--mpi",
+        choices=("openmpi", "mpich"),
+        help="MPI whose mpirun is used (default: that of `mpirun`)",
     )
     parser.add_argument(
         "--rate",
         type=_rate_s,
         default=1.0,
         metavar="SECONDS",
-        help="ranks on several hosts learn the rate of their clocks by so much more in MPI_Init, "
-        "at most 60; 0: the offset alone (default: 1)",
+        help="seconds for which MPI_Init also measures the rates of clocks if ranks are on several "
+        "hosts, at most 60; 0: offsets alone (default: 1)",
     )
     parser.add_argument(
         "--report",

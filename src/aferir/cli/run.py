@@ -27,14 +27,16 @@ HELP = "carry out an experiment file and write the report"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir run`."""
     parser.add_argument("experiment", type=Path, metavar="FILE", help="an experiment file (TOML)")
-    parser.add_argument("--new", action="store_true", help="start anew even if one is unfinished")
+    parser.add_argument(
+        "--new", action="store_true", help="start a new run even if one is unfinished"
+    )
     parser.add_argument(
         "--check", action="store_true", help="only say whether the file is right, start nothing"
     )
     parser.add_argument(
         "--machine",
         metavar="CPUS,MEMORY",
-        help="with --check: for another machine, and hosts like it, e.g. 16,32GiB",
+        help="with --check: check for a machine of this size, and hosts like it, e.g. 16,32GiB",
     )
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
     parser.add_argument(
@@ -47,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="groups on the workers of this scheduler of Dask, one at a time on each host",
+        help="run groups on the workers of this scheduler of Dask, one at a time on each host",
     )
     add_hosts(parser)
     add_runs(parser)

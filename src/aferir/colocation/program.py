@@ -63,7 +63,9 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
         Literal["rate", "cpus"],
         told("the highest rate that meets the SLA alone, or the CPU time of all CPUs"),
     ] = "rate"
-    step_to: Annotated[float, number("share from half of the time on; 0: no step", 0.0, 1.5)] = 0.0
+    step_to: Annotated[
+        float, number("load from half of the time on, as such a share; 0: no step", 0.0, 1.5)
+    ] = 0.0
     rate: Annotated[
         float, number("rate at a load of 1; 0: find it first", 0.0, 1e6, unit="1/s")
     ] = 0.0
@@ -82,7 +84,7 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
             unset="none",
         ),
     ] = ""
-    threads: Annotated[int, whole("of the batch program", 1, 256)] = 4
+    threads: Annotated[int, whole("threads of the batch program", 1, 256)] = 4
     sla: Annotated[
         Sla,
         text("a quantile and its bound", "p95=100ms", parse=Sla.parse, pattern=SLA_PATTERN),
@@ -91,13 +93,20 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Annotated[str, told("a policy", words=tuple(POLICIES))], ...],
         several("policies, with commas", separator=",", unset="all"),
     ] = ()
-    warm_up: Annotated[float, duration("of each arm", 0.2, 3600.0)] = 2.0
-    measured: Annotated[float, duration("of each arm", 1.0, 3600.0)] = 6.0
-    ramp_down: Annotated[float, duration("load after it, not counted", 0.0, 3600.0)] = 0.0
+    warm_up: Annotated[
+        float, duration("time at the start of each arm that is not counted", 0.2, 3600.0)
+    ] = 2.0
+    measured: Annotated[float, duration("time that is measured in each arm", 1.0, 3600.0)] = 6.0
+    ramp_down: Annotated[
+        float, duration("time for which the load goes on afterwards, not counted", 0.0, 3600.0)
+    ] = 0.0
     text_bytes: Annotated[
-        int, size("of this machine's documentation, in which is searched", 2**20, 2**36)
+        int,
+        size("size of the texts (this machine's documentation) that are searched", 2**20, 2**36),
     ] = 64 * 2**20
-    seed: Annotated[int, whole("of the order of arms and of moments of requests", 0, 2**31)] = 1
+    seed: Annotated[
+        int, whole("seed of the order of the arms and of the times of requests", 0, 2**31)
+    ] = 1
 
 
 class Colocation(Program[ColocationParameters]):

@@ -72,11 +72,11 @@ class KubernetesTable(_NodeKeys, frozen=True, kw_only=True):
 
     by: _By | None = None
     namespace: Annotated[
-        str, text("of the pods", "bench", parse=_label, pattern=f"^{_LABEL.pattern}$")
+        str, text("namespace of the pods", "bench", parse=_label, pattern=f"^{_LABEL.pattern}$")
     ] = "default"
-    image: Annotated[str, text("of the pods; it has a shell and Python", "python:3.11")] = (
-        "python:3.11"
-    )
+    image: Annotated[
+        str, text("image of the pods, which needs a shell and Python", "python:3.11")
+    ] = "python:3.11"
 
 
 _NODE_KEYS = _NodeKeys.__struct_fields__

@@ -83,7 +83,9 @@ PriceKey = (
 class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of a `[[host]]` table."""
 
-    name: Annotated[Name, told("what `host` of an environment says")]
+    name: Annotated[
+        Name, told("name of the host, by which the key `host` of an environment refers to it")
+    ]
     reach: Annotated[
         str,
         text(

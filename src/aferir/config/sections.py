@@ -107,7 +107,9 @@ def read_experiment(table: Mapping[str, object], problems: Problems) -> Experime
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of the `[stop]` section: `repetitions`, or `min`, `max` and `interval_percent`."""
 
-    repetitions: Annotated[int, whole("of each cell", 1, 1000, unset="10")] | None = None
+    repetitions: Annotated[int, whole("repetitions of each cell", 1, 1000, unset="10")] | None = (
+        None
+    )
     minimum: Annotated[int, whole("repetitions at least", 2, 1000, unset="none")] | None = (
         msgspec.field(name="min", default=None)
     )

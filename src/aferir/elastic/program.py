@@ -55,13 +55,13 @@ class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the video that is served."""
 
     video: Annotated[float, duration("length of the video", 1.0, 7200.0)] = 20.0
-    bitrate_mbit: Annotated[float, number("at which it is played", 0.1, 100.0, unit="Mbit/s")] = (
-        2.698
-    )
+    bitrate_mbit: Annotated[
+        float, number("rate at which it is played", 0.1, 100.0, unit="Mbit/s")
+    ] = 2.698
     sent_mbit: Annotated[
         float,
         number(
-            "at which it is sent; 0: as much above as the published one",
+            "rate at which it is sent; 0: 1.1 times the other, as published",
             0.0,
             10_000.0,
             unit="Mbit/s",
@@ -73,16 +73,20 @@ class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
 class HostsParameters(VideoParameters, frozen=True, kw_only=True):
     """Parameters of hosts and of the instances on them."""
 
-    technology: Annotated[Literal["container", "vm"], told("of instances")] = "container"
+    technology: Annotated[Literal["container", "vm"], told("kind of instances")] = "container"
     hosts: (
-        Annotated[int, whole("that instances are on; capacity: always 1", 1, 64, unset="2")] | None
+        Annotated[int, whole("hosts of the instances; for capacity always 1", 1, 64, unset="2")]
+        | None
     ) = None
     per_host: Annotated[int, whole("instances a host takes", 1, 320, unset="4")] | None = None
     rate_mbit: Annotated[
         float, number("uplink of a host; 0: as fast as it can", 0.0, 1e6, unit="Mbit/s")
     ] = 0.0
     cpu_quota: (
-        Annotated[float, number("of one CPU, for an instance", 0.01, 1.0, unset="no limit")] | None
+        Annotated[
+            float, number("share of one CPU that an instance may use", 0.01, 1.0, unset="no limit")
+        ]
+        | None
     ) = None
     cache: Annotated[Literal["cold", "warm"], told("`warm`: hosts have the image")] = "cold"
     power: (
@@ -111,47 +115,61 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the search for the streams that a host sustains."""
 
     startup: _Startup = 1.0
-    instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 320)] = 0
-    resolution: Annotated[float, number("of what is found, as a share", 0.005, 0.5)] = 0.05
-    profile: Annotated[bool, told("CPU time by program and symbol, by perf")] = False
+    instances: Annotated[
+        int, whole("instances that share the streams; 0: the host itself serves them", 0, 320)
+    ] = 0
+    resolution: Annotated[
+        float, number("resolution of the number of streams, as a share", 0.005, 0.5)
+    ] = 0.05
+    profile: Annotated[bool, told("record CPU time by program and symbol, by perf")] = False
 
 
 class LoadParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the load of cores while viewers enter at a fixed interval."""
 
     startup: _Startup = 1.0
-    viewers: Annotated[int, whole("that enter one after another", 1, 100_000)] = 100
-    interval: Annotated[float, duration("between two viewers", 1e-4, 3600.0)] = 0.4
+    viewers: Annotated[int, whole("viewers, who enter one after another", 1, 100_000)] = 100
+    interval: Annotated[float, duration("time between two viewers", 1e-4, 3600.0)] = 0.4
 
 
 class MovieParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the service under a load."""
 
     startup: _Startup = 1.0
-    clients: Annotated[int, whole("in all", 1, 100_000)] = 50
+    clients: Annotated[int, whole("number of clients", 1, 100_000)] = 50
     interarrival: Annotated[float, duration("mean time between clients", 1e-4, 3600.0)] = 0.5
     arrivals: Annotated[
         Literal["poisson", "constant", "step", "ramp", "diurnal", "flash-crowd"],
         told("shape of the load, see `aferir elastic simulate`"),
     ] = "poisson"
-    patience: Annotated[float, duration("of a client", 0.0, 3600.0)] = 2.0
-    clients_per_node: Annotated[int, whole("0: as measured", 0, 100_000)] = 0
+    patience: Annotated[float, duration("how long a client waits for its video", 0.0, 3600.0)] = 2.0
+    clients_per_node: Annotated[
+        int, whole("clients that a Node serves; 0: as measured", 0, 100_000)
+    ] = 0
     choice: Annotated[
-        Literal["most-loaded", "least-loaded"], told("which Node a client is sent to")
+        Literal["most-loaded", "least-loaded"], told("Node with room that gets a client")
     ] = "most-loaded"
-    waiting: Annotated[Literal["shared", "each"], told("for one allocation")] = "shared"
+    waiting: Annotated[
+        Literal["shared", "each"],
+        told("whether waiting clients share an allocation"),
+    ] = "shared"
     warm: Annotated[int, whole("ready Nodes without clients", 0, 64)] = 0
     release_delay: Annotated[
         float, duration("time until an empty Node is released", 0.0, 3600.0)
     ] = 0.0
-    predict_window: Annotated[float, duration("of a linear predictor", 0.0, 3600.0)] = 0.0
-    predict_horizon: Annotated[float, duration("of that predictor", 0.0, 3600.0)] = 0.0
-    seed: Annotated[int, whole("of the arrivals", 0, 2**31)] = 1
+    predict_window: Annotated[
+        float,
+        duration("window of a linear predictor; 0: no predictor", 0.0, 3600.0),
+    ] = 0.0
+    predict_horizon: Annotated[
+        float, duration("time by which that predictor looks ahead", 0.0, 3600.0)
+    ] = 0.0
+    seed: Annotated[int, whole("seed of the arrivals", 0, 2**31)] = 1
     dask: (
         Annotated[
             str,
             text(
-                "viewers are on the workers of this scheduler of Dask",
+                "run the viewers on the workers of this scheduler of Dask",
                 "tcp://10.0.0.2:8786",
                 parse=scheduler_address,
                 pattern=f"^{SCHEDULER}$",

@@ -35,7 +35,7 @@ class General(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Annotated[
         str, text("environment of cost 1", "native", unset="that of the first run")
     ] = ""
-    seed: Annotated[int, whole("of the random numbers", 0, 2**31)] = 1
+    seed: Annotated[int, whole("seed of the random numbers", 0, 2**31)] = 1
 
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,8 @@ class Elasticity(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of `[elasticity]`."""
 
     use: Annotated[
-        float, duration("for which an instance is used, between allocation and release", 1e-3, 1e9)
+        float,
+        duration("time for which an instance is used, between allocation and release", 1e-3, 1e9),
     ] = 600.0
 
 

@@ -24,8 +24,8 @@ A program is one value in one module. This is a whole one, which measures how Py
     '''
 
     class SortingParameters(msgspec.Struct, frozen=True, kw_only=True):
-        numbers: Annotated[int, whole("that are sorted", 1, 10**7)] = 100_000
-        down: Annotated[bool, told("from the largest to the smallest")] = False
+        numbers: Annotated[int, whole("numbers that are sorted", 1, 10**7)] = 100_000
+        down: Annotated[bool, told("sort from the largest to the smallest")] = False
 
     class Sorting(Program[SortingParameters]):
         name = "sorting"

@@ -40,14 +40,15 @@ class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
     processes: Annotated[int, whole("ranks of MPI", 2, MOST_PROCESSES)] = 2
     mpi: WhichMpi | None = None
     memory_bytes: Annotated[
-        int, size("of a process, which decides the largest message", 2**20, 2**45)
+        int,
+        size("memory of a process, which decides the size of the largest message", 2**20, 2**45),
     ] = 2**31
     budget_ms: Annotated[
-        int, whole("for all patterns of one size by one method", 1, 60_000, unit="ms")
+        int, whole("time for all patterns of one size by one method", 1, 60_000, unit="ms")
     ] = 500
-    seed: Annotated[int, whole("which random rings", 0, 2**31)] = 1
+    seed: Annotated[int, whole("seed of the random rings", 0, 2**31)] = 1
     repetitions: Annotated[
-        int, whole("of all messages, of which the best counts; b_eff has three", 1, 3)
+        int, whole("repetitions of all messages, of which the best counts; b_eff has three", 1, 3)
     ] = 3
 
 

@@ -68,7 +68,7 @@ class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
 
     geometry: Annotated[
         Literal["slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file"],
-        told("what it flows through"),
+        told("geometry of the flow"),
     ]
     size: Annotated[
         Box,
@@ -80,9 +80,9 @@ class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = Box(64, 64, 64)
     fraction: Annotated[float, number("share of the spheres in the volume", 0.0, 0.99)] = 0.2
-    diameter: Annotated[int, whole("of random spheres, in cells", 2, _MOST_EDGE)] = 16
-    number: Annotated[int, whole("what random spheres are made from", 0, 2**62)] = 1
-    edge: Annotated[int, whole("of cubes, in cells", 2, _MOST_EDGE)] = 16
+    diameter: Annotated[int, whole("diameter of random spheres, in cells", 2, _MOST_EDGE)] = 16
+    number: Annotated[int, whole("seed of the places of random spheres", 0, 2**62)] = 1
+    edge: Annotated[int, whole("edge of cubes, in cells", 2, _MOST_EDGE)] = 16
     voxels: (
         Annotated[
             str,
@@ -98,14 +98,16 @@ class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
     ends: Annotated[
         Literal["periodic", "pressure"],
-        told("what leaves at one end comes in at the other, or the pressure there jumps"),
+        told("what leaves at one end enters at the other; `pressure`: the pressure jumps there"),
     ] = "periodic"
     viscosity: Annotated[float, number("in lattice units", 0.001, 10.0)] = 1.0
     steps: (
         Annotated[int, whole("time steps", 0, 100_000_000, unset="until the flow is steady")] | None
     ) = None
-    threads: Annotated[int, whole("of each process", 1, MOST_THREADS)] = 1
-    processes: Annotated[int, whole("by MPI", 1, MOST_PROCESSES, unset="no MPI")] | None = None
+    threads: Annotated[int, whole("threads of each process", 1, MOST_THREADS)] = 1
+    processes: (
+        Annotated[int, whole("number of MPI processes", 1, MOST_PROCESSES, unset="no MPI")] | None
+    ) = None
     mpi: WhichMpi | None = None
     isa: Isa | None = None
     block_steps: (
@@ -119,7 +121,9 @@ class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    bits: Annotated[Literal[32, 64], told("of the program; 32: by threads alone")] = 64
+    bits: Annotated[
+        Literal[32, 64], told("word size of the program; 32: with threads only, not with MPI")
+    ] = 64
     grow: Annotated[
         bool, told("the box is as many times as wide as there are threads: weak scaling")
     ] = False

@@ -67,13 +67,13 @@ class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
         int, whole("groups of ranks with a daemon and a clock of their own", 1, MOST_PROCESSES)
     ] = 1
     ntp_period_us: Annotated[
-        int, whole("between two settings of the clock", 100, 1_000_000_000, unit="us")
+        int, whole("time between two settings of the clock", 100, 1_000_000_000, unit="us")
     ] = 100_000
     noise_period_us: Annotated[
-        int, whole("of the daemon that works at intervals", 100, 1_000_000_000, unit="us")
+        int, whole("period of the daemon in the arm `noise`", 100, 1_000_000_000, unit="us")
     ] = 100_000
     noise_work_us: Annotated[
-        int, whole("that this daemon works each time", 0, 1_000_000_000, unit="us")
+        int, whole("how long this daemon works each time", 0, 1_000_000_000, unit="us")
     ] = 2500
 
 

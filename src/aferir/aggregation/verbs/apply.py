@@ -23,22 +23,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate apply`."""
     from aferir.model.network import METHODS
 
-    parser.add_argument("--method", required=True, choices=METHODS)
     parser.add_argument(
-        "--interfaces", required=True, metavar="A,B,...", help="the links, the first one's address"
+        "--method", required=True, choices=METHODS, help="how the links are used as one"
     )
-    parser.add_argument("--name", default="bond0", help="of the bond (default: bond0)")
-    parser.add_argument("--bridge", default="", metavar="NAME", help="make one over the bond")
-    parser.add_argument("--to", default="", metavar="PREFIX", help="multipath: what is reached")
-    parser.add_argument("--via", default="", metavar="A,B,...", help="multipath: next hops")
     parser.add_argument(
-        "--tuned", action="store_true", help="as `aferir aggregate plan` advises for balance-rr"
+        "--interfaces",
+        required=True,
+        metavar="A,B,...",
+        help="the links; the address of the first one is used",
     )
-    parser.add_argument("--namespace", default="", metavar="NAME", help="instead of this host")
+    parser.add_argument("--name", default="bond0", help="name of the bond (default: bond0)")
     parser.add_argument(
-        "--confirm-within", type=float, default=60.0, metavar="S", help="seconds (default: 60)"
+        "--bridge", default="", metavar="NAME", help="also make a bridge of this name over the bond"
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the commands alone")
+    parser.add_argument(
+        "--to",
+        default="",
+        metavar="PREFIX",
+        help="multipath: network that is reached over the links",
+    )
+    parser.add_argument(
+        "--via", default="", metavar="A,B,...", help="multipath: next hop over each link"
+    )
+    parser.add_argument(
+        "--tuned",
+        action="store_true",
+        help="set it as `aferir aggregate plan` advises for balance-rr",
+    )
+    parser.add_argument(
+        "--namespace",
+        default="",
+        metavar="NAME",
+        help="change this network namespace instead of this host",
+    )
+    parser.add_argument(
+        "--confirm-within",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds after which it is undone unless confirmed (default: 60)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only print the commands")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -10,7 +10,9 @@ HELP = "confirm an applied aggregate, so that its guard does not undo it"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate confirm`."""
-    parser.add_argument("name", nargs="?", default="bond0", help="default: bond0")
+    parser.add_argument(
+        "name", nargs="?", default="bond0", help="name of the bond (default: bond0)"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -10,8 +10,10 @@ HELP = "what undoes an aggregate that is not confirmed; started by apply"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate guard`."""
-    parser.add_argument("name", help="of the aggregate")
-    parser.add_argument("--seconds", type=float, required=True, help="to wait for confirmation")
+    parser.add_argument("name", help="name of the aggregate")
+    parser.add_argument(
+        "--seconds", type=float, required=True, help="seconds to wait for confirmation"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ class MeasureParameters(AggregationParameters, frozen=True, kw_only=True):
 class TuneParameters(LinkParameters, frozen=True, kw_only=True):
     """Options of `aferir aggregate tune`."""
 
-    rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 50
+    rate_mbit: Annotated[int, whole("rate of each link", 1, 100_000, unit="Mbit/s")] = 50
     seconds: Annotated[float, number("how long to send", 0.1, 3600.0, unit="s")] = 2.0
     delay_ms: _Delay = 0.0
 

@@ -30,7 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="many",
         help="whether one connection has to exceed one link",
     )
-    parser.add_argument("--peers", choices=("one", "many"), default="one", help="other hosts")
+    parser.add_argument(
+        "--peers",
+        choices=("one", "many"),
+        default="one",
+        help="number of other hosts (default: one)",
+    )
     parser.add_argument(
         "--this-end-only", action="store_true", help="the other hosts cannot be configured"
     )
@@ -38,7 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--one-subnet", action="store_true", help="links cannot have subnets of their own"
     )
     parser.add_argument(
-        "--static-programs", action="store_true", help="linked so that mptcpize cannot help them"
+        "--static-programs",
+        action="store_true",
+        help="programs are linked statically: mptcpize has no effect",
     )
     parser.add_argument("--mpi", action="store_true", help="the traffic is Open MPI's")
     parser.add_argument(

@@ -27,15 +27,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_options(parser, OverLinks)
     add_document(parser)
-    parser.add_argument("-n", "--ranks", type=int, default=2, metavar="N", help="default: 2")
     parser.add_argument(
-        "--time-limit", type=float, default=600.0, metavar="S", help="seconds (default: 600)"
+        "-n", "--ranks", type=int, default=2, metavar="N", help="number of ranks (default: 2)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=600.0,
+        metavar="S",
+        help="time limit in seconds (default: 600)",
     )
     parser.add_argument(
         "--json", action="store_true", help="put the traffic of links into its last line of JSON"
     )
-    parser.add_argument("program", help="its path")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the program")
+    parser.add_argument("program", help="path of the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -11,7 +11,9 @@ HELP = "take back what was applied"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate undo`."""
-    parser.add_argument("name", nargs="?", default="bond0", help="default: bond0")
+    parser.add_argument(
+        "name", nargs="?", default="bond0", help="name of the bond (default: bond0)"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -33,19 +33,19 @@ def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
         "--key",
         type=Path,
         metavar="FILE",
-        help="shared by all nodes, its owner's alone (default: ~/.config/aferir/clock.key)",
+        help="key of all nodes, readable by its owner alone (default: ~/.config/aferir/clock.key)",
     )
     parser.add_argument(
         "--interval",
         type=_seconds,
         default=interval_s,
         metavar="S",
-        help="between lines (default: %(default)g)",
+        help="seconds between two lines of output (default: %(default)g)",
     )
     parser.add_argument(
         "--fallback",
         action="store_true",
-        help="go on where no counter is constant: CLOCK_MONOTONIC, which daemons slew, is read",
+        help="read CLOCK_MONOTONIC, which daemons slew, if no counter has a constant rate",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
 

@@ -37,7 +37,11 @@ PROPERTIES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir clock read`."""
     parser.add_argument(
-        "--rounds", type=int, default=2000, metavar="N", help="of 1000 reads (default: 2000)"
+        "--rounds",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="number of rounds of 1000 reads (default: 2000)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 

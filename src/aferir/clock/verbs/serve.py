@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--address",
         default="127.0.0.1",
         metavar="A",
-        help="of this machine, IPv4 or IPv6 (default: %(default)s)",
+        help="address of this machine, IPv4 or IPv6 (default: %(default)s)",
     )
     add_port(parser, "--port", any_is_0=True)
     add_common(parser, interval_s=10.0)

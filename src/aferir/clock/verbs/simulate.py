@@ -24,7 +24,9 @@ _NETWORKS = ("gigabit", "datacentre")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir clock simulate`."""
-    parser.add_argument("--nodes", type=int, default=100_000, metavar="N", help="default: 100000")
+    parser.add_argument(
+        "--nodes", type=int, default=100_000, metavar="N", help="number of nodes (default: 100000)"
+    )
     parser.add_argument(
         "--topology",
         choices=(*_TOPOLOGIES, "all"),
@@ -38,7 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="children of each node of a tree (default: as many as there is time for)",
     )
     parser.add_argument(
-        "--network", choices=_NETWORKS, default="gigabit", help="default: gigabit, as published"
+        "--network",
+        choices=_NETWORKS,
+        default="gigabit",
+        help="delays of the network (default: gigabit, as published)",
     )
     parser.add_argument(
         "--keep",
@@ -51,11 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=86_400.0,
         metavar="S",
-        help="seconds for which clocks are left alone (default: a day)",
+        help="seconds for which the clocks then run freely (default: a day)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of all random numbers (default: 1)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="also draw it: .svg or .html")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="also draw the results: .svg or .html"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -40,13 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("host", metavar="HOST", help="IPv4, IPv6 or name of the server")
     add_port(parser, "--port", any_is_0=False)
     parser.add_argument(
-        "--once", action="store_true", help="no second exchange: offset without a rate"
+        "--once", action="store_true", help="take no second look: offset without a rate"
     )
     parser.add_argument(
         "--watch", action="store_true", help="continue, and report how the bound grows"
     )
     parser.add_argument(
-        "--serve", metavar="A", help="serve the time that was found at this address of ours"
+        "--serve", metavar="A", help="serve the resulting time at this address of this machine"
     )
     add_port(parser, "--serve-port", any_is_0=True)
     add_common(parser, interval_s=1.0)

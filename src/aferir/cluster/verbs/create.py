@@ -21,12 +21,14 @@ HELP = "make a cluster"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster create`."""
-    parser.add_argument("name", nargs="?", help="of the cluster")
+    parser.add_argument("name", nargs="?", help="name of the cluster")
     parser.add_argument("--file", type=Path, help="the cluster as TOML; options go before it")
     parser.add_argument("--nodes", type=int, help="how many, the front end among them (default 2)")
-    parser.add_argument("--kind", choices=("container", "vm"), help="of nodes (default container)")
-    parser.add_argument("--cpus", type=int, help="of each node (default 1)")
-    parser.add_argument("--memory", help="of each node (default 1 GiB)")
+    parser.add_argument(
+        "--kind", choices=("container", "vm"), help="kind of nodes (default container)"
+    )
+    parser.add_argument("--cpus", type=int, help="CPUs of each node (default 1)")
+    parser.add_argument("--memory", help="memory of each node (default 1 GiB)")
     parser.add_argument(
         "--boot",
         choices=("diskless", "disk"),

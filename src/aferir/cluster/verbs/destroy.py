@@ -10,7 +10,7 @@ HELP = "remove a cluster with everything on it"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster destroy`."""
-    parser.add_argument("name", nargs="+", help="of the cluster")
+    parser.add_argument("name", nargs="+", help="names of clusters")
 
 
 def execute(options: argparse.Namespace) -> int:

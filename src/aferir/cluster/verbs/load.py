@@ -16,9 +16,9 @@ HELP = "make a cluster from an OVA file"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster load`."""
     parser.add_argument("file", type=Path, help="the OVA")
-    parser.add_argument("--name", default="", help="of the cluster instead of its own")
+    parser.add_argument("--name", default="", help="name for the cluster instead of its own")
     parser.add_argument(
-        "--kind", choices=("container", "vm"), help="of nodes instead of the cluster's own"
+        "--kind", choices=("container", "vm"), help="kind of nodes instead of the cluster's own"
     )
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
 

@@ -20,9 +20,9 @@ HELP = "stop a cluster here and start it on another host"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster move`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("file", type=Path, metavar="FILE", help="a file with [[host]] tables")
-    parser.add_argument("host", metavar="HOST", help="the one to move it to")
+    parser.add_argument("host", metavar="HOST", help="name of the host to move it to")
 
 
 def execute(options: argparse.Namespace) -> int:

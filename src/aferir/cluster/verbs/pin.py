@@ -17,7 +17,7 @@ HELP = "choose the host's CPUs that nodes run on"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster pin`."""
     parser.epilog = "example: aferir cluster pin lab front=0 node1=1 node2=0-1"
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("placement", nargs="*", metavar="NODE=CPUS", help="e.g. node1=0,2-3")
     parser.add_argument("--advised", action="store_true", help="place all nodes as is advised")
     parser.add_argument("--json", action="store_true", help="print the advice as JSON")

@@ -11,7 +11,7 @@ HELP = "copy files into the shared home of a cluster"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster put`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("file", nargs="+", type=Path, help="becomes ~/NAME on all nodes")
 
 

@@ -15,10 +15,10 @@ HELP = "run a command on a cluster's front end"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster run`."""
     parser.epilog = "example: aferir cluster run lab -- mpirun -n 8 ./program"
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("--root", action="store_true", help="as root instead of the user")
-    parser.add_argument("--node", help="on that node instead of the front end")
-    parser.add_argument("command", nargs="+", help="after --")
+    parser.add_argument("--node", help="node to use instead of the front end")
+    parser.add_argument("command", nargs="+", help="command and its arguments, after --")
 
 
 def execute(options: argparse.Namespace) -> int:

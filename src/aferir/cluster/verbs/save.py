@@ -15,7 +15,7 @@ HELP = "write a cluster to an OVA file"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster save`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("file", type=Path, help="the OVA to make")
 
 

@@ -10,7 +10,7 @@ HELP = "add or remove workers"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster scale`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("nodes", type=int, help="how many it is to have, the front end among them")
 
 

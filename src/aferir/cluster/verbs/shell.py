@@ -11,9 +11,9 @@ HELP = "a shell on a cluster's front end"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster shell`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("--root", action="store_true", help="as root instead of the user")
-    parser.add_argument("--node", help="on that node instead of the front end")
+    parser.add_argument("--node", help="node to use instead of the front end")
 
 
 def execute(options: argparse.Namespace) -> int:

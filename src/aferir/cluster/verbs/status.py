@@ -15,7 +15,7 @@ _LINES = 5
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster status`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 

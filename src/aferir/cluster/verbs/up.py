@@ -10,7 +10,7 @@ HELP = "start what does not run of a cluster, e.g. after a reboot"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster up`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
 
 

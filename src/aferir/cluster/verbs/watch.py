@@ -10,7 +10,7 @@ HELP = "replace nodes that die; started by create and up"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster watch`."""
-    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("name", help="name of the cluster")
 
 
 def execute(options: argparse.Namespace) -> int:

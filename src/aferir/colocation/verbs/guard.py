@@ -10,7 +10,7 @@ HELP = "what puts everything back when `run` dies; started by it"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the guard."""
-    parser.add_argument("entry", help="of the journal")
+    parser.add_argument("entry", help="entry of the journal")
     parser.add_argument("owner", type=int, help="process number of the controller")
     parser.add_argument("started", type=int, help="its start time in clock ticks since boot")
     parser.add_argument(

@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from aferir.cli.parameters import add_document, add_options, words
     from aferir.colocation.program import ColocationParameters
 
-    parser.add_argument("service", choices=words(ColocationParameters, "service"))
+    parser.add_argument(
+        "service", choices=words(ColocationParameters, "service"), help="service that is measured"
+    )
     add_options(parser, ColocationParameters, leave=("service",))
     add_document(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")

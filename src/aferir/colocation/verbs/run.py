@@ -30,24 +30,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "aferir colocate --service SPEC --sla p95=200ms --latency WHERE [options] -- COMMAND ..."
     )
-    parser.add_argument("--job", type=Path, metavar="FILE", help="all of this as TOML")
+    parser.add_argument("--job", type=Path, metavar="FILE", help="file with these options (TOML)")
     _add_services(parser)
-    parser.add_argument("--policy", metavar="NAME", help="default: aferir; `list` names them")
+    parser.add_argument(
+        "--policy", metavar="NAME", help="policy (default: aferir); `list` prints all names"
+    )
     parser.add_argument(
         "--batch-share",
         metavar="SHARE",
         help="weight of the batch while latency is far below the SLA, relative to one process of "
         "normal priority; 0: it yields to all others (default: 1, if others use much CPU time)",
     )
-    parser.add_argument("--period", metavar="TIME", help="between decisions (default: 100ms)")
+    parser.add_argument(
+        "--period", metavar="TIME", help="time between two decisions (default: 100ms)"
+    )
     parser.add_argument(
         "--repeat",
         action="store_true",
         default=None,
-        help="start the batch program anew",
+        help="start the batch program again when it ends",
     )
     parser.add_argument(
-        "--metrics", metavar="FILE", help="OpenMetrics text, e.g. for node_exporter's textfile"
+        "--metrics",
+        metavar="FILE",
+        help="write OpenMetrics text, e.g. for node_exporter's textfile collector",
     )
     parser.add_argument(
         "--metrics-port",
@@ -55,13 +61,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PORT",
         help="serve the same at http://127.0.0.1:PORT/metrics; 0: at a free port",
     )
-    parser.add_argument("--log", type=Path, metavar="FILE", help="every decision, as JSON lines")
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="write every decision as a line of JSON"
+    )
     parser.add_argument(
         "--check",
         action="store_true",
         help="say what would be missing, and what is read of the service in two seconds",
     )
-    parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("batch", nargs="*", metavar="COMMAND", help="the batch program")
 
 
@@ -89,7 +97,10 @@ def _add_services(parser: argparse.ArgumentParser) -> None:
         help="lines of the log that match are no responses, such as long polls and streams",
     )
     parser.add_argument(
-        "--threads", action="append", metavar="REGEX", help="critical threads by name (15 letters)"
+        "--threads",
+        action="append",
+        metavar="REGEX",
+        help="critical threads by the kernel's name (15 letters)",
     )
     parser.add_argument(
         "--java", action="append", metavar="REGEX", help="critical threads by Java's full name"

@@ -15,15 +15,66 @@ if TYPE_CHECKING:
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a scenario."""
     add = parser.add_argument
-    add("--load", default="0.25", metavar="SHARE|S:SHARE,…", help="default: 0.25")
-    add("--sla", default="p95=200ms", metavar="pN=TIME", help="default: p95=200ms")
-    add("--cpus", type=int, default=2, metavar="N", help="default: 2")
-    add("--service-threads", type=int, default=4, metavar="N", help="default: 4")
-    add("--batch-threads", type=int, default=4, metavar="N", help="default: 4")
-    add("--other-threads", type=int, default=0, metavar="N", help="busy ones of others")
-    add("--need", type=float, default=10.0, metavar="MS", help="of a request, mean (default: 10)")
-    add("--needs", choices=("constant", "exponential", "lognormal", "pareto"), default="lognormal")
-    add("--arrivals", choices=("poisson", "bursts"), default="poisson")
+    add(
+        "--load",
+        default="0.25",
+        metavar="SHARE|S:SHARE,…",
+        help="share of all CPUs that the service needs, or steps of it (default: 0.25)",
+    )
+    add(
+        "--sla",
+        default="p95=200ms",
+        metavar="pN=TIME",
+        help="quantile and its bound (default: p95=200ms)",
+    )
+    add("--cpus", type=int, default=2, metavar="N", help="number of CPUs (default: 2)")
+    add(
+        "--service-threads",
+        type=int,
+        default=4,
+        metavar="N",
+        help="threads of the service (default: 4)",
+    )
+    add(
+        "--batch-threads",
+        type=int,
+        default=4,
+        metavar="N",
+        help="threads of the batch (default: 4)",
+    )
+    add(
+        "--other-threads",
+        type=int,
+        default=0,
+        metavar="N",
+        help="busy threads of other programs (default: 0)",
+    )
+    _requests(parser)
+    add("--duration", type=float, default=20.0, metavar="S", help="simulated seconds (default: 20)")
+    add("--seed", type=int, default=1, help="seed of all random numbers (default: 1)")
+
+
+def _requests(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--need",
+        type=float,
+        default=10.0,
+        metavar="MS",
+        help="mean CPU time of a request in ms (default: 10)",
+    )
+    add(
+        "--needs",
+        choices=("constant", "exponential", "lognormal", "pareto"),
+        default="lognormal",
+        help="distribution of the CPU time of requests (default: lognormal)",
+    )
+    add(
+        "--arrivals",
+        choices=("poisson", "bursts"),
+        default="poisson",
+        help="whether requests arrive singly or in bursts (default: poisson)",
+    )
     add(
         "--interference",
         type=float,
@@ -31,8 +82,6 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="how much longer a request takes beside batch work, through caches and memory",
     )
-    add("--duration", type=float, default=20.0, metavar="S", help="default: 20 s")
-    add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
 
 
 def scenario(options: argparse.Namespace) -> Scenario:

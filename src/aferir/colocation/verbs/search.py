@@ -34,8 +34,15 @@ _MOST = 4096
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir colocate search`."""
     add = parser.add_argument
-    add("--candidates", type=int, default=32, metavar="N", help="default: 32")
-    add("--parameters", default="", metavar="NAME,…", help="default: those the model can tell of")
+    add(
+        "--candidates", type=int, default=32, metavar="N", help="number of candidates (default: 32)"
+    )
+    add(
+        "--parameters",
+        default="",
+        metavar="NAME,…",
+        help="parameters to be searched (default: all that affect the model)",
+    )
     add("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="at once")
     scenario_options.add_scenario(parser)
     add("--json", action="store_true", help="print one JSON document")

@@ -28,7 +28,7 @@ HELP = "policies side by side on simulated time"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir colocate simulate`."""
     add = parser.add_argument
-    add("--policies", metavar="NAME,…", help="default: all of them")
+    add("--policies", metavar="NAME,…", help="policies to be simulated (default: all)")
     scenario_options.add_scenario(parser)
     add("--json", action="store_true", help="print one JSON document")
 

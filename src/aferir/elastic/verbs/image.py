@@ -48,9 +48,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from aferir.elastic.program import VideoParameters
 
     add = parser.add_argument
-    add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
+    add("folder", type=Path, metavar="FOLDER", help="folder for the files; made if it is missing")
     add_options(parser, VideoParameters)
-    add("--form", choices=("guest", "disk", "lxd"), default="guest", help="default: guest")
+    add(
+        "--form",
+        choices=("guest", "disk", "lxd"),
+        default="guest",
+        help="kernel, initramfs and disk; a disk that boots by itself; or for LXD (default: guest)",
+    )
     add("--disk", choices=DISK_FORMS, default="qcow2", help="format of a disk that boots by itself")
     add("--json", action="store_true", help="print one JSON document")
 

@@ -45,8 +45,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from aferir.model.parameters import names
 
     add = parser.add_argument
-    add("step", choices=("allocation", "capacity", "load", "movie"))
-    add("--cloud", type=Path, metavar="FILE", help="whose instances; default: simulated hosts")
+    add(
+        "step",
+        choices=("allocation", "capacity", "load", "movie"),
+        help="what is measured, see above",
+    )
+    add(
+        "--cloud",
+        type=Path,
+        metavar="FILE",
+        help="file of the cloud whose instances are used (default: simulated hosts)",
+    )
     hosts = parser.add_argument_group("hosts", "of a cloud: no more instances than on such hosts")
     add_options(hosts, HostsParameters)
     capacity = parser.add_argument_group("capacity; its `--startup` is of a movie too")

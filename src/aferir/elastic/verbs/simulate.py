@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aferir.elastic.verbs import sleeping
+from aferir.elastic.verbs import setting, sleeping
 from aferir.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,42 +57,19 @@ _COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once", *sleeping.CO
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic simulate`."""
     add = parser.add_argument
-    add("--published", action="store_true", help="the ten rows of Dutra 2015, Table 5.8")
-    add("--clients", type=int, default=200, metavar="N", help="in all (default: 200)")
-    add("--interarrival", type=float, default=10.0, metavar="S", help="mean (default: 10 s)")
-    add("--arrivals", default="poisson", metavar="SHAPE|FILE", help="shape of the load, see above")
-    add("--video", type=float, default=1800.0, metavar="S", help="length (default: 1800 s)")
-    add("--patience", type=float, default=60.0, metavar="S", help="of a client (default: 60 s)")
-    add("--clients-per-node", type=int, default=100, metavar="N", help="default: 100")
-    add("--allocation", default="10.729,1.439", metavar="S[,S]|FILE", help="latency (TaR)")
-    add(
-        "--quota",
-        type=int,
-        metavar="N",
-        help="largest number of Nodes at a time (default: no limit)",
-    )
-    add("--choice", choices=("most-loaded", "least-loaded"), default="most-loaded")
-    add("--waiting", choices=("shared", "each"), default="shared", help="for one allocation")
-    add("--warm", type=int, default=0, metavar="N", help="ready Nodes without clients")
-    add(
-        "--release-delay",
-        type=float,
-        default=0.0,
-        metavar="S",
-        help="time until an empty Node is released",
-    )
-    add("--predict", metavar="S,S", help="window and horizon of a linear predictor")
-    add("--hosts", type=int, metavar="N", help="that carry out allocations (default: no limit)")
-    add("--at-once", type=int, default=1, metavar="N", help="allocations of a host (default: 1)")
-    add(
-        "--store", type=float, default=0.0, metavar="SHARE", help="of its time an allocation copies"
-    )
-    add("--scheduler", type=float, default=0.0, metavar="SHARE", help="of its time it is placed")
+    add("--published", action="store_true", help="simulate the ten rows of Dutra 2015, Table 5.8")
+    setting.add_options(parser)
     sleeping.add_options(parser)
-    add("--vary", metavar="NAME=A,B,…", help=f"simulate each; one of {', '.join(_VARIED)}")
-    add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
+    add("--vary", metavar="NAME=A,B,…", help=f"simulate each value of one of {', '.join(_VARIED)}")
+    add(
+        "--runs",
+        type=int,
+        default=10,
+        metavar="N",
+        help="number of runs of each setting (default: 10)",
+    )
     add("--dask", metavar="ADDRESS", help="simulate on the workers of this scheduler of Dask")
-    add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    add("--seed", type=int, default=1, help="seed of all random numbers (default: 1)")
     add("--picture", type=Path, metavar="FILE", help="draw the best and worst run: .svg or .html")
     add("--json", action="store_true", help="print one JSON document")
 

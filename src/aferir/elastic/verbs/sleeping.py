@@ -26,9 +26,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="time without an instance after which one of --hosts hibernates; inf: never",
     )
-    add("--wake", type=float, default=30.0, metavar="S", help="of such a host (default: 30 s)")
+    add(
+        "--wake",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="time that a hibernating host takes to wake (default: 30 s)",
+    )
     add("--per-host", type=int, default=4, metavar="N", help="instances of a host (default: 4)")
-    add("--watts", metavar="AWAKE,ASLEEP", help="power of a host, for the energy of all")
+    add("--watts", metavar="AWAKE,ASLEEP", help="power of a host in W, for the energy of all hosts")
 
 
 def read(given: Mapping[str, Any]) -> Hibernation | None:

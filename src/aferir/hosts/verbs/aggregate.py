@@ -22,21 +22,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("file", type=Path, metavar="FILE", help="a file with [[host]] tables")
     parser.add_argument(
-        "ends", nargs="*", metavar="HOST=A,B,...", help="host and its links, the first's address"
+        "ends",
+        nargs="*",
+        metavar="HOST=A,B,...",
+        help="a host and its links; the first one's address is used",
     )
-    parser.add_argument("--method", choices=METHODS, help="required unless --undo")
-    parser.add_argument("--name", default="bond0", help="of the bond (default: bond0)")
     parser.add_argument(
-        "--tuned", action="store_true", help="as `aferir aggregate plan` advises for balance-rr"
+        "--method", choices=METHODS, help="how the links are used as one; required unless --undo"
+    )
+    parser.add_argument("--name", default="bond0", help="name of the bond (default: bond0)")
+    parser.add_argument(
+        "--tuned",
+        action="store_true",
+        help="set it as `aferir aggregate plan` advises for balance-rr",
     )
     parser.add_argument(
         "--confirm-within",
         type=float,
         default=60.0,
         metavar="S",
-        help="after which a host that was lost undoes it (default: 60)",
+        help="seconds after which a host that was lost undoes it (default: 60)",
     )
-    parser.add_argument("--undo", action="store_true", help="take it back at all ends")
+    parser.add_argument("--undo", action="store_true", help="undo it on all hosts")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Declare the file of hosts, and names that select some of them."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a file with [[host]] tables")
-    parser.add_argument("names", nargs="*", metavar="HOST", help="these alone (default: all)")
+    parser.add_argument("names", nargs="*", metavar="HOST", help="only these hosts (default: all)")
 
 
 def chosen(options: argparse.Namespace) -> tuple[HostSpec, ...]:

@@ -28,14 +28,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", nargs="?", metavar="SOURCE", help="as in `aferir power watch`")
     parser.add_argument("--output", type=Path, required=True, help="file for the model")
     parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of each level of load (default: 60)"
+        "--seconds", type=float, default=60.0, help="seconds at each level of load (default: 60)"
     )
-    parser.add_argument("--levels", type=int, default=3, help="of load, 2 to 16 (default: 3)")
+    parser.add_argument(
+        "--levels", type=int, default=3, help="number of levels of load, 2 to 16 (default: 3)"
+    )
     parser.add_argument(
         "--load", choices=LOADS, default="spin", help="load that keeps CPUs busy (default: spin)"
     )
-    parser.add_argument("--peak", type=float, metavar="W", help="from a data sheet: busy")
-    parser.add_argument("--idle-fraction", type=float, metavar="F", help="idle over busy")
+    parser.add_argument(
+        "--peak", type=float, metavar="W", help="power with all CPUs busy, from a data sheet"
+    )
+    parser.add_argument(
+        "--idle-fraction", type=float, metavar="F", help="idle power over power with all CPUs busy"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 

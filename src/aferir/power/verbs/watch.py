@@ -34,8 +34,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from aferir.power.load import LOADS
 
     add_sources(parser)
-    parser.add_argument("--seconds", type=float, default=10.0, help="how long (default: 10)")
-    parser.add_argument("--every", type=float, default=1.0, help="seconds a reading (default: 1)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=10.0,
+        help="seconds for which the sources are read (default: 10)",
+    )
+    parser.add_argument(
+        "--every", type=float, default=1.0, help="seconds between two readings (default: 1)"
+    )
     parser.add_argument("--load", choices=LOADS, help="keep all CPUs busy during the readings")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 

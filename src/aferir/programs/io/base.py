@@ -35,9 +35,9 @@ class IoParameters(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: Annotated[int, whole("seed of the data; the same seed repeats the bytes", 0, 2**62)] = 1
     folder: Folder = FOLDER
-    cold: Annotated[bool, told("what is read is out of the page cache before the timed region")] = (
-        False
-    )
+    cold: Annotated[
+        bool, told("remove the files that are read from the page cache before the timed region")
+    ] = False
 
 
 class IoProgram(Program[_Values]):

@@ -25,16 +25,22 @@ _PAGE = 4096
 class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
     """Parameters of one checkpoint, which is written and read again."""
 
-    processes: Annotated[int, whole("that write and read", 1, MOST_INSTANCES)] = 2
-    segments: Annotated[int, whole("of a block of each process", 1, 2**20)] = 4
-    block_bytes: Annotated[int, size("of a process in a segment", 8, 2**40)] = 16 * 2**20
+    processes: Annotated[int, whole("processes that write and read", 1, MOST_INSTANCES)] = 2
+    segments: Annotated[
+        int, whole("segments of the file, each with one block of every process", 1, 2**20)
+    ] = 4
+    block_bytes: Annotated[int, size("size of the block of a process in a segment", 8, 2**40)] = (
+        16 * 2**20
+    )
     transfer_bytes: Annotated[
-        int, size("of one call; divides a block, and is a multiple of 8", 8, 2**30)
+        int, size("size of one call; divides a block, and is a multiple of 8", 8, 2**30)
     ] = 2**20
     files: Annotated[Literal["shared", "each"], told("one file, or one for each process")] = (
         "shared"
     )
-    api: Annotated[Literal["posix", "mpiio"], told("what calls are made")] = "posix"
+    api: Annotated[
+        Literal["posix", "mpiio"], told("interface by which files are written and read")
+    ] = "posix"
     mpi: Annotated[Mpi, told("MPI library with the MPI-IO to use")] = "openmpi"
     collective: Annotated[bool, told("MPI-IO: all processes call together")] = False
     direct: Annotated[bool, told("POSIX: past the page cache; transfers are multiples of 4096")] = (

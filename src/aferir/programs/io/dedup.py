@@ -17,12 +17,12 @@ class DedupParameters(IoParameters, frozen=True, kw_only=True):
     """Parameters of the processes, and of the files that they compress."""
 
     instances: Instances = 1
-    threads: Annotated[int, whole("of each of the three stages in the middle", 1, 1024)] = 2
-    file_bytes: Annotated[int, size("of each file", 1024, MOST_BYTES)] = 64 * 2**20
+    threads: Annotated[int, whole("threads of each of the three stages in the middle", 1, 1024)] = 2
+    file_bytes: Annotated[int, size("size of each file", 1024, MOST_BYTES)] = 64 * 2**20
     duplicate_percent: Annotated[
         int, whole("share of a file that repeats earlier parts", 0, 95, unit="%")
     ] = 50
-    level: Annotated[int, whole("of zlib", 1, 9)] = 6
+    level: Annotated[int, whole("level of compression of zlib", 1, 9)] = 6
 
 
 def _memory(values: DedupParameters) -> int:

@@ -14,12 +14,14 @@ _TERM = 128
 class IndexParameters(IoParameters, frozen=True, kw_only=True):
     """Parameters of the processes, and of the tree that they index."""
 
-    processes: Annotated[int, whole("that share the tree", 1, MOST_INSTANCES)] = 2
-    tree_bytes: Annotated[int, size("of all documents", 1024, MOST_BYTES)] = 64 * 2**20
-    table_bytes: Annotated[int, size("of each table", 4096, 16 * 2**30)] = 8 * 2**20
-    cache_bytes: Annotated[int, size("of Berkeley DB's cache in each process", 2**18, 2**40)] = (
-        32 * 2**20
+    processes: Annotated[int, whole("processes that share the tree", 1, MOST_INSTANCES)] = 2
+    tree_bytes: Annotated[int, size("size of all documents together", 1024, MOST_BYTES)] = (
+        64 * 2**20
     )
+    table_bytes: Annotated[int, size("size of each table", 4096, 16 * 2**30)] = 8 * 2**20
+    cache_bytes: Annotated[
+        int, size("size of Berkeley DB's cache in each process", 2**18, 2**40)
+    ] = 32 * 2**20
     terms: Terms = 100_000
 
 

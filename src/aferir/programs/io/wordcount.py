@@ -23,7 +23,7 @@ class WordcountParameters(IoParameters, frozen=True, kw_only=True):
     instances: Instances = 1
     maps: Annotated[int, whole("threads that map", 1, 1024)] = 2
     reduces: Annotated[int, whole("threads that reduce", 1, 1024)] = 2
-    file_bytes: Annotated[int, size("of each file", 1024, MOST_BYTES)] = 128 * 2**20
+    file_bytes: Annotated[int, size("size of each file", 1024, MOST_BYTES)] = 128 * 2**20
     terms: Terms = 100_000
 
 

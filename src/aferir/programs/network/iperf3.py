@@ -29,9 +29,11 @@ class Iperf3Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one transfer over loopback."""
 
     pairs: Annotated[int, whole("concurrent streams", 1, 128)] = 1
-    transfer_bytes: Annotated[int, size("of all streams together", 2**20, 2**50)] = 2**30
-    reverse: Annotated[bool, told("from the server to the client")] = False
-    port: Annotated[int, whole("of the server", 1, 65535)] = 5201
+    transfer_bytes: Annotated[
+        int, size("bytes that all streams together transfer", 2**20, 2**50)
+    ] = 2**30
+    reverse: Annotated[bool, told("transfer from the server to the client")] = False
+    port: Annotated[int, whole("port of the server", 1, 65535)] = 5201
 
 
 class Iperf3(Program[Iperf3Parameters]):

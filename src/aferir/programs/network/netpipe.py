@@ -52,8 +52,8 @@ class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
         Literal["blocking", "async", "bidirectional"],
         told("how both ends take turns; NPtcp has no `async`"),
     ] = "blocking"
-    least_bytes: Annotated[int, size("of a message", 1, 2**30)] = 1
-    most_bytes: Annotated[int, size("of a message", 1, 2**30)] = 2**20
+    least_bytes: Annotated[int, size("size of the smallest message", 1, 2**30)] = 1
+    most_bytes: Annotated[int, size("size of the largest message", 1, 2**30)] = 2**20
     perturbation: (
         Annotated[
             int,
@@ -64,7 +64,8 @@ class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
         | None
     ) = None
     rounds: (
-        Annotated[int, whole("of each trial", 1, 100_000_000, unset="NetPIPE's choice")] | None
+        Annotated[int, whole("messages of each trial", 1, 100_000_000, unset="NetPIPE's choice")]
+        | None
     ) = None
 
 

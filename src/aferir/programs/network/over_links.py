@@ -43,14 +43,16 @@ class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    links: Annotated[int, whole("of each host", 1, MOST_LINKS, unset=f"{LINKS}")] | None = None
-    rate_mbit: (
-        Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s", unset=f"{RATE_MBIT}")]
-        | None
-    ) = None
-    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS, unset=f"{HOSTS}")] | None = (
+    links: Annotated[int, whole("links of each host", 1, MOST_LINKS, unset=f"{LINKS}")] | None = (
         None
     )
+    rate_mbit: (
+        Annotated[int, whole("rate of each link", 1, 100_000, unit="Mbit/s", unset=f"{RATE_MBIT}")]
+        | None
+    ) = None
+    hosts: (
+        Annotated[int, whole("hosts of the test network", 2, MOST_HOSTS, unset=f"{HOSTS}")] | None
+    ) = None
     ranks_in: (
         Annotated[
             Literal["hosts", "containers"],

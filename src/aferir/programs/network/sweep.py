@@ -72,7 +72,7 @@ def short_word(written: str) -> str:
 
 Transport = Annotated[Literal["tcp", "mpi"], told("what carries the messages")]
 Mode = Literal["blocking", "async", "bidirectional", "stream"]
-_Cpu = Annotated[int, whole("to run on", 0, 1023, unset="any")]
+_Cpu = Annotated[int, whole("processor to run on", 0, 1023, unset="any")]
 _Netns = Annotated[
     str,
     text(
@@ -94,20 +94,23 @@ class NetworkParameters(OverLinks, frozen=True, kw_only=True):
     mode: Annotated[Mode, told("how both ends take turns")] = "blocking"
     mpi: WhichMpi | None = None
     pairs: Annotated[int, whole("concurrent connections, or pairs of ranks", 1, MOST_PAIRS)] = 1
-    least_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 1
-    most_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 2**20
+    least_bytes: Annotated[int, size("size of the smallest message", 1, MOST_MESSAGE)] = 1
+    most_bytes: Annotated[int, size("size of the largest message", 1, MOST_MESSAGE)] = 2**20
     perturbation: Annotated[
         int, whole("each size also with so many bytes less and more", 0, 1024)
     ] = 3
-    trials: Annotated[int, whole("of each size", 1, 1000)] = 3
+    trials: Annotated[int, whole("trials of each size", 1, 1000)] = 3
     trial_ms: Annotated[int, whole("length of a trial", 1, 60_000, unit="ms")] = 50
     rounds: (
         Annotated[int, whole("round trips of a trial", 1, 100_000_000, unset="as `trial_ms` says")]
         | None
     ) = None
-    port: Annotated[int, whole("of the server", 1, 65535, unset="any free one")] | None = None
+    port: Annotated[int, whole("port of the server", 1, 65535, unset="any free one")] | None = None
     buffer_bytes: (
-        Annotated[int, size("of the sockets", 1024, 2**30, unset="tuned by the kernel")] | None
+        Annotated[
+            int, size("size of the sockets' buffers", 1024, 2**30, unset="tuned by the kernel")
+        ]
+        | None
     ) = None
     client_cpu: _Cpu | None = None
     server_cpu: _Cpu | None = None

@@ -15,14 +15,14 @@ class BlastParameters(StoreParameters, frozen=True, kw_only=True):
     """Parameters of the database and of the queries."""
 
     database_bases: Annotated[int, whole("four in a byte on the disk", 1000, 10**12)] = 50_000_000
-    queries: Annotated[int, whole("of each instance", 1, 10**6)] = 20
+    queries: Annotated[int, whole("queries of each instance", 1, 10**6)] = 20
     query_bases: Annotated[int, whole("length of a query", 500, 10**6)] = 5000
     mutated: Annotated[
         float, number("share of the planted bases that are substituted", 0.0, 0.1)
     ] = 0.05
     instances: Annotated[int, whole("concurrent programs", 1, 1024)] = 2
-    threads: Annotated[int, whole("of each instance", 1, MOST_THREADS)] = 1
-    seed: Annotated[int, whole("of the data", 0, 2**31)] = 1
+    threads: Annotated[int, whole("threads of each instance", 1, MOST_THREADS)] = 1
+    seed: Annotated[int, whole("seed of the data", 0, 2**31)] = 1
 
 
 BLAST = Store(

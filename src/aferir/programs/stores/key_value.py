@@ -15,18 +15,18 @@ _Reads = Annotated[float, number("share of the requests; the others update one f
 class YcsbParameters(StoreParameters, frozen=True, kw_only=True):
     """Parameters of the records and of the requests."""
 
-    records: Annotated[int, whole("that are loaded", 1, 10**10)] = 20_000
-    requests: Annotated[int, whole("of all clients together", 1, 10**10)] = 50_000
+    records: Annotated[int, whole("records that are loaded", 1, 10**10)] = 20_000
+    requests: Annotated[int, whole("requests of all clients together", 1, 10**10)] = 50_000
     clients: Annotated[int, whole("threads that send requests", 1, 4096)] = 8
-    fields: Annotated[int, whole("of each record", 1, 1000)] = 10
-    field_bytes: Annotated[int, size("of each field", 1, _MIB)] = 1000
+    fields: Annotated[int, whole("fields of each record", 1, 1000)] = 10
+    field_bytes: Annotated[int, size("size of each field", 1, _MIB)] = 1000
 
 
 class KeyValueParameters(YcsbParameters, frozen=True, kw_only=True):
     """Parameters of YCSB, and of Berkeley DB."""
 
     reads: _Reads = 0.5
-    cache_bytes: Annotated[int, size("of Berkeley DB's cache", _MIB, 2**45)] = 32 * _MIB
+    cache_bytes: Annotated[int, size("size of Berkeley DB's cache", _MIB, 2**45)] = 32 * _MIB
 
 
 class HbaseParameters(YcsbParameters, frozen=True, kw_only=True):
@@ -36,7 +36,9 @@ class HbaseParameters(YcsbParameters, frozen=True, kw_only=True):
     settle: Annotated[
         int, whole("requests before those that are measured, which are a window then", 0, 10**10)
     ] = 0
-    heap_bytes: Annotated[int, size("of the server's Java heap", 256 * _MIB, 2**45)] = 1024 * _MIB
+    heap_bytes: Annotated[int, size("size of the server's Java heap", 256 * _MIB, 2**45)] = (
+        1024 * _MIB
+    )
 
 
 KEY_VALUE = Store(

@@ -22,15 +22,22 @@ class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
     """Parameters of the server and of its clients."""
 
     terminals: Annotated[int, whole("concurrent sessions", 1, 4096)] = 8
-    transactions: Annotated[int, whole("of all terminals together", 1, 10**9)] = 10_000
+    transactions: Annotated[int, whole("transactions of all terminals together", 1, 10**9)] = 10_000
     settle: Annotated[
         int,
         whole("transactions before those that are measured, which are a window then", 0, 10**9),
     ] = 0
     buffer_bytes: Annotated[
-        int, size("of InnoDB's buffer pool; smaller than the data, it makes reads", 8 * _MIB, 2**45)
+        int,
+        size(
+            "size of InnoDB's buffer pool; reads reach the disk if it is smaller than the data",
+            8 * _MIB,
+            2**45,
+        ),
     ] = 16 * _MIB
-    seed: Annotated[int, whole("of the data and of what the terminals draw", 1, 2**31)] = 1
+    seed: Annotated[
+        int, whole("seed of the data and of the terminals' random numbers", 1, 2**31)
+    ] = 1
 
 
 class OltpParameters(MariadbParameters, frozen=True, kw_only=True):
@@ -42,8 +49,8 @@ class OltpParameters(MariadbParameters, frozen=True, kw_only=True):
 class OltpSysbenchParameters(MariadbParameters, frozen=True, kw_only=True):
     """Parameters of the server, and of sysbench's tables."""
 
-    tables: Annotated[int, whole("in the database", 1, 1024)] = 2
-    rows: Annotated[int, whole("of each table", 1, 10**9)] = 100_000
+    tables: Annotated[int, whole("tables of the database", 1, 1024)] = 2
+    rows: Annotated[int, whole("rows of each table", 1, 10**9)] = 100_000
 
 
 OLTP = Store(
