@@ -67,9 +67,9 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
     }
 }
 
-/* On the server's own core, spinning keeps it from answering. It is asked to move to another
- * one, a few times only: with a network card between the two, the core is that of the card's
- * interrupts. */
+/* A client that spins on the server's own core keeps the server from answering. So the server is
+ * asked to move to another core, a few times only: if there is a network card between the two, the
+ * core reported is that of the card's interrupts. */
 static uint64_t spin_time(struct client* client) {
     client->exchange.same_core = 0;
     if (rgap_transport_may_spin(&client->transport)) {

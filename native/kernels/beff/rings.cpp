@@ -13,8 +13,8 @@
 namespace aferir::beff {
 namespace {
 
-// Numbers of loops and measurements as in the HPC Challenge: the shortest time would be lower, and
-// not comparable, if it were chosen from more.
+// Numbers of loops and measurements, as in the HPC Challenge. The shortest of more measurements
+// would be lower, and not comparable.
 struct Plan {
     std::int64_t bytes;
     std::int64_t loops;

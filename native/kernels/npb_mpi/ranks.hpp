@@ -18,7 +18,7 @@ namespace aferir::npb {
 /// program, by MPI's default error handler.
 class Ranks {
   public:
-    /// MPI_Init and MPI_Finalize.
+    /// Calls MPI_Init; the destructor calls MPI_Finalize.
     Ranks();
     ~Ranks();
     Ranks(const Ranks&) = delete;

@@ -51,7 +51,8 @@ int64_t hca3_offset_only(int rank, int ranks, int ping_pongs) {
             offset = ask_offset(rank - step, ping_pongs);
         }
     }
-    /* If the number of ranks is no power of two, the remaining ranks come last. */
+    /* If the number of ranks is no power of two, the ranks beyond the largest power of two are
+     * served last. */
     if (rank >= all) {
         offset = ask_offset(rank - all, ping_pongs);
     } else if (rank + all < ranks) {
