@@ -1,8 +1,8 @@
 """Measure the time from the request for an instance to the output of its first command.
 
-It consists of: the files exist, the first program runs, a command can be run, the command has
-answered. Requests follow one another, or start together (--at-once), or at an interval (--every).
-Failed requests are counted and reported.
+The time is divided into the parts until the files exist, until the first program runs, until a
+command can be run, and until that command has answered. Requests follow one another, start
+together (--at-once), or at an interval (--every). Failed requests are counted and reported.
 """
 
 from __future__ import annotations
