@@ -42,7 +42,7 @@ class ProgramError(AferirError):
 
 
 class UnverifiedError(ProgramError):
-    """A program ended well and found its own result wrong: no figure is taken from it."""
+    """A program ran to its end but found its own result wrong; its figures are not used."""
 
 
 class TimeoutExpired(ProgramError):
@@ -66,6 +66,6 @@ class UndecidedError(AferirError):
 
 
 class InterruptedRunError(AferirError):
-    """The user, or SIGTERM, ended a run; everything was given back and it can be resumed."""
+    """The user, or SIGTERM, ended a run; all resources were released, and it can be resumed."""
 
     exit_code = 130

@@ -23,7 +23,7 @@ def with_added(
     is_one: Callable[[object], TypeGuard[_Thing]],
     name_of: Callable[[_Thing], str],
 ) -> dict[str, _Thing]:
-    """All by name: `own`, and what installed packages declare in this `group` of entry points.
+    """Return `own` and what installed packages declare in the entry points `group`, all by name.
 
     An entry point must have the name of what it refers to. Packages are imported only here, so that
     groups which nobody asks for cost no time. Errors: UsageError naming the package, if one cannot

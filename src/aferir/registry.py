@@ -55,7 +55,9 @@ _OWN_KINDS = (
     *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
     *(CONTAINER, OCI, UML, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
-"""A kind that is made of others comes after them, so that it is cleaned up before them."""
+"""aferir's own kinds. A kind that is made of others comes after them, so that it is cleaned up
+before them.
+"""
 
 
 _OF_CHAPTERS: dict[str, cleaning.Cleaner] = {

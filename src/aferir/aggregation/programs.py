@@ -72,7 +72,7 @@ class Commands(Protocol):
         ...
 
     def ready(self, stream: Stream, number: int, inside: str) -> str:
-        """Shell condition: the receiver listens. `inside` runs a command where the receiver is."""
+        """Shell condition, true once the receiver listens; `inside` runs a command there."""
         ...
 
     def send(self, stream: Stream) -> str:

@@ -82,9 +82,9 @@ def _mptcp(method: Mptcp, end: End) -> list[Command]:
 
 
 def most_subflows(told: int) -> int:
-    """Limit of subflows for a host that is told so many addresses; at most the kernel's 8.
+    """Limit of subflows for a host that receives `told` addresses; at most the kernel's 8.
 
-    The accepting host is told addresses too, tries to connect to each, and is refused, as nobody
+    The accepting host receives addresses too, tries to connect to each, and is refused, as nobody
     listens there. If such an attempt is counted when a subflow of the other end arrives, a limit
     equal to the number of links would refuse that subflow, and its link would never be used again.
     """

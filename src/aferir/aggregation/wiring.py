@@ -22,8 +22,10 @@ from aferir.model.network import (
 )
 
 Wiring = Literal["direct", "switch", "aggregating", "planes"]
-"""direct: cables from host to host. switch: all links on one bridge. aggregating: a bridge over one
-bond per host, like a switch with static or LACP groups. planes: one bridge per link number."""
+"""How hosts are connected. direct: cables from host to host. switch: all links on one bridge.
+aggregating: a bridge over one bond per host, like a switch with static or LACP groups. planes: one
+bridge per link number.
+"""
 
 SWITCH = "switch"
 BOND = "bond0"

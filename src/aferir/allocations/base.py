@@ -28,6 +28,6 @@ class Allocator(msgspec.Struct, frozen=True):
     name: str
     """Name before the colon of `host = "slurm:4"`, and kind of its journal entries."""
     allocate: Callable[[AllocationSpec], Allocation]
-    """Make an allocation. Errors: MissingError if the batch system refuses or is not there."""
+    """Makes an allocation. Errors: MissingError if the batch system refuses or is not there."""
     give_back: Callable[[Entry], None]
-    """Release what a dead owner left. Errors: ProgramError if it may still be there."""
+    """Releases what a dead owner left. Errors: ProgramError if it may still be there."""

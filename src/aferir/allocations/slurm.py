@@ -49,7 +49,7 @@ class SlurmAllocation:
 
 
 def allocate(spec: AllocationSpec) -> SlurmAllocation:
-    """Wait for that many nodes, and hold them. Errors: MissingError with Slurm's own words."""
+    """Wait for `spec.nodes` nodes, and hold them. Errors: MissingError with Slurm's message."""
     keys = spec.keys
     assert isinstance(keys, SlurmKeys)
     entry = journal.write(NAME, {"by": shlex.join(keys.by)})

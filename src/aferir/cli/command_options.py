@@ -114,7 +114,7 @@ class Budget:
 
 
 def seconds(option: str, text: str) -> float:
-    """Parse the duration that an option gives, in s. Errors: UsageError."""
+    """Parse the value of an option as a duration; returns seconds. Errors: UsageError."""
     from aferir.model.units import parse_duration
 
     try:
@@ -171,7 +171,7 @@ def parameters(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _named(words: list[str], files: list[str]) -> list[str]:
-    """Arguments that are relative paths of existing files which `files` does not cover yet."""
+    """Select the words that are relative paths of existing files not yet covered by `files`."""
     covered = {Path(name).resolve() for name in files}
     found = []
     for word in dict.fromkeys(words[1:]):

@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 _WIDTH, _NARROWEST = 160, 20
-"""Width in columns of a table in a file or a pipe, and the smallest width of a terminal."""
+"""Width in columns of tables written to a file or a pipe, and smallest width used on a terminal."""
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console; outside a terminal it is wide and prints no colours."""
+    """Make a console; if the output is no terminal, lines are wide and have no colours."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout

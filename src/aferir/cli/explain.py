@@ -136,7 +136,9 @@ def _plan(document: Mapping[str, object]) -> Plan:
 
 
 def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
-    """Keys for `[explain]` that keep features which this host cannot remove; {} if it can all.
+    """Return `kept` and `causes` for `[explain]`: features that cannot be removed here are kept.
+
+    {} if this host can remove all.
 
     Errors: those of the environment as a whole, or if every feature fails on its own.
     """

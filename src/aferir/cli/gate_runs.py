@@ -1,4 +1,4 @@
-"""Makes a gate's runs: base beside itself, then base beside head; or reads two existing runs."""
+"""Makes the runs of a gate: base beside base, then base beside head; or reads two existing runs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
 _FINE = 0.005
-"""A duration is precise enough, and CPU time is not tried, if an excess over the limit of 0.5 % (or
-of half the limit) is detected.
+"""The duration is judged if an excess over the limit of this share, or of half the limit if that is
+more, can be detected; otherwise CPU time is tried.
 """
 _COMPUTING = 0.8
-"""CPU time is judged instead of the duration only if the program computes, or waits for a
-processor, during at least this share of its duration.
+"""Share of its duration that a program must compute, or wait for a processor, for its CPU time to
+be judged instead of the duration.
 """
 
 
@@ -152,7 +152,7 @@ def side_by_side(ask: Ask, itself: Itself) -> Verdict:
 
 
 def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Verdict, str]:
-    """Verdict on runs that were made one after another, with a single test of independent samples.
+    """Judge two runs that were made one after another, by a single test of independent samples.
 
     Errors: ProgramError if they do not have exactly one common cell with the metric.
     """
@@ -223,7 +223,7 @@ def _by_cell(run: Run, metric: str) -> dict[str, tuple[float, ...]]:
 
 
 def _said_of(records: Iterable[Record], metric: str) -> tuple[Better, str]:
-    """Direction and unit of a metric, from its samples."""
+    """Return whether more or less of a metric is better, and its unit, as its samples say."""
     for record in records:
         for sample in record.samples:
             if sample.metric == metric:

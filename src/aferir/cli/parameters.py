@@ -105,7 +105,7 @@ def words(struct: type[msgspec.Struct], key: str) -> tuple[str, ...]:
 
 
 def option(key: str) -> str:
-    """Option of a parameter."""
+    """Name of a parameter's option on the command line, with hyphens for underscores."""
     return f"--{key.replace('_', '-')}"
 
 

@@ -88,7 +88,7 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
 
 @contextmanager
 def _staging(target: Path) -> Iterator[Path]:
-    """Temporary folder in `target`; those that killed writers left there are removed."""
+    """Make a temporary folder in `target`; those left there by killed writers are removed."""
     from aferir.linux.journal import sweep, unique
     from aferir.linux.refusal import refusals
 

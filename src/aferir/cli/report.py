@@ -105,7 +105,7 @@ def _write(name: str, path: Path, run: Run, evaluation: Evaluation) -> Path:
 
 
 def _place(folder: Path) -> Path | None:
-    """The run's own folder, or one of its name here; None: neither is writable."""
+    """Folder to write into: the run's own, or one of its name here; None if neither is writable."""
     if os.access(folder, os.W_OK | os.X_OK):
         return folder
     here = Path(folder.resolve().name)

@@ -122,7 +122,7 @@ def _other_machine(options: argparse.Namespace) -> HostLimits:
 
 
 def only(plan: Plan, groups: Sequence[str]) -> Plan:
-    """Reduce the plan to those groups of cells. Errors: UsageError if it lacks one of them."""
+    """Reduce the plan to the named groups of cells. Errors: UsageError if it lacks one of them."""
     import msgspec
 
     from aferir.errors import UsageError

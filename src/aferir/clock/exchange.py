@@ -20,7 +20,9 @@ from aferir.clock.delays import Array, Single
 
 Index = NDArray[np.int64]
 Draw = Callable[[Index, int], tuple[Single, Single]]
-"""Draws delays above the floor for those nodes: forward and back, each of shape (count, nodes)."""
+"""Function that draws delays above the floor for the given nodes: forward and back, each of shape
+(count, nodes).
+"""
 
 
 class StopRule(msgspec.Struct, frozen=True, kw_only=True):

@@ -210,7 +210,7 @@ def _by_directions(
     back_s: Array,
     rate_limit: float,
 ) -> tuple[Array, Array, Array]:
-    """Estimate from the smallest delays: out, of a request sent at `out_s`; home, at `home_s`."""
+    """Estimate from the smallest delays: of a request sent at `out_s`, an answer at `home_s`."""
     answered = home_s + forward_s
     pre, post = clocks.read(out_s), clocks.read(answered + back_s)
     offset, bound = offset_of_directions(

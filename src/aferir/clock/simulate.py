@@ -53,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Clocks(msgspec.Struct, frozen=True):
-    """Errors and claimed bounds of global time, at a time `at_s` of each node; (nodes + 1,)."""
+    """Errors and claimed bounds of each node's global time at `at_s`; shape (nodes + 1,)."""
 
     at_s: Array
     error_s: Array
@@ -62,7 +62,7 @@ class _Clocks(msgspec.Struct, frozen=True):
     rate_bound: Array
 
     def later(self, elapsed_s: Array, wandered_s: Array | float = 0.0) -> tuple[Array, Array]:
-        """Error and bound after some time; `wandered_s` is the phase added by the wander."""
+        """Error and bound `elapsed_s` later; `wandered_s` is the phase added by the wander."""
         error = self.error_s + self.rate_error * elapsed_s + wandered_s
         return error, self.bound_s + self.rate_bound * elapsed_s
 

@@ -73,7 +73,7 @@ class Drivers:
             raise judged(self._provider, said, status=400) from None
 
     def finding(self, wanted: Callable[[Any], object]) -> list[Finding]:
-        """Check that the cloud accepts the credentials, and has what `wanted` looks up there."""
+        """Check that the cloud accepts the credentials, and has what `wanted` names."""
         try:
             with self.driver() as driver:
                 wanted(driver)
@@ -101,7 +101,7 @@ def _status(status: int | None) -> int | None:
 
 
 def chosen(kind: str, wanted: str, offered: list[_Found]) -> _Found:
-    """The item with that ID or name. Errors: UsageError if there is none."""
+    """The item of `offered` with the ID or name `wanted`. Errors: UsageError if there is none."""
     for one in offered:
         if wanted in (str(getattr(one, "id", "")), str(getattr(one, "name", ""))):
             return one

@@ -32,8 +32,9 @@ _STAGES: dict[str, Stage] = {
 }
 _PAGE = 500
 _FEW = 4
-"""Number of machines up to which they are requested by ID; above it, the whole list is
-requested."""
+"""Number of machines up to which their states are requested by ID; for more, the whole list is
+requested.
+"""
 
 
 class CloudStack:

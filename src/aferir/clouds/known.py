@@ -29,7 +29,9 @@ _NAME = re.compile(f"{_TAG}([0-9a-f]{{8}}-)?[0-9a-f]{{12}}")
 """Pattern of the names of aferir's instances; those made by older versions lack the owner."""
 _OWNER = "owner"
 _REMEMBERED_S = 3600.0
-"""Seconds, counted from its last use, for which a cloud without our instances is searched."""
+"""Seconds after its last use for which a cloud is still searched although no instance of ours is
+known there.
+"""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,9 @@ _NOT_DONE = -1
 _REMEDY = "see ONE_XMLRPC and oned.log"
 _LIMIT_S = 60.0
 _FEW = 4
-"""Number of machines up to which they are requested one by one; above it, by the pool."""
+"""Number of machines up to which their states are requested one by one; for more, the whole pool is
+requested.
+"""
 _NO_EXISTS = 0x0400
 """Error code of OpenNebula: there is no such machine."""
 _INTERNAL = 0x2000

@@ -36,7 +36,9 @@ _STAGES: dict[str, Stage] = {
 }
 _LIMIT_S = 60
 _FEW = 4
-"""Number of servers up to which they are requested one by one; above it, by a list."""
+"""Number of servers up to which their states are requested one by one; for more, a list is
+requested.
+"""
 _BEFORE_PLACING = (None, "scheduling")
 
 
@@ -82,7 +84,7 @@ class OpenStack:
         return str(server.id)
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """Request GET /servers/ID, or the list if there are many.
+        """Request GET /servers/ID for each server, or the list if there are many.
 
         Just after POST, and while its databases catch up, Nova may answer 404.
         """

@@ -49,7 +49,7 @@ class Failures:
         self._refused_since_s: float | None = None
 
     def none(self) -> None:
-        """Record a success."""
+        """Record that the request has succeeded."""
         self._count = 0
         self._refused_since_s = None
 

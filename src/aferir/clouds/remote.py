@@ -28,7 +28,9 @@ from aferir.model.finding import Finding
 KIND = "instance"
 """Kind of the journal entries."""
 _TOGETHER = 8
-"""Instances that are released in parallel, limited because clouds throttle frequent requests."""
+"""Number of instances that are released in parallel, limited because clouds throttle frequent
+requests.
+"""
 _FINDING_S = 0.5
 
 

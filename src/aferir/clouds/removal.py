@@ -32,13 +32,13 @@ class Made(msgspec.Struct, frozen=True):
     identity: str = ""
     """ID from the cloud's response; "" if there was none."""
     age_s: float = math.inf
-    """Seconds since the request."""
+    """Seconds since the instance was requested."""
     refused: bool = False
     """Whether the cloud has refused to create it."""
 
 
 def remove(cloud: Provider, made: Made, clock: wait.Clock = wait.MONOTONIC) -> float:
-    """Remove every instance of that name; returns seconds until the cloud first showed none.
+    """Remove every instance of that name; returns seconds until the cloud showed none.
 
     Errors: AferirError if one remains, or it is not yet certain whether one will appear.
     """

@@ -35,7 +35,8 @@ MOST_HOSTS, MOST_PER_HOST = 64, 320
 """Largest number of hosts, and of instances on one host: Dutra 2015, Table 5.2, had 320."""
 _FIRST_ADDRESS = ipaddress.IPv4Address("10.77.0.0")
 _PLACES = 512
-"""Addresses per host: a power of two above its instances; 64 hosts use half of the /16."""
+"""Number of addresses per host: a power of two above its instances; 64 hosts use half of the /16.
+"""
 _LIMIT_S = 60.0
 _CLOCK = "time.perf_counter of this process"
 _UPLINK, _PORT = "uplink", "node"
@@ -46,7 +47,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     hosts: int = 2
     per_host: int = 4
-    """Instances per host at most."""
+    """Largest number of instances on each host."""
     rate_bps: float = 0.0
     """Rate of a host's uplink towards the clients in bit/s; 0: unlimited."""
     technology: Technology = "container"
@@ -56,7 +57,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Share of its CPUs that an instance may use; None: all."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if not (1 <= self.hosts <= MOST_HOSTS and 1 <= self.per_host <= MOST_PER_HOST):
             raise ValueError(f"hosts, per_host: from 1 to {MOST_HOSTS} and {MOST_PER_HOST}")
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from aferir.cluster.description import Description, address, node_name
 
 FOLDER = "/etc/aferir-cluster"
-"""Path of the folder on the nodes."""
+"""Path of the cluster's folder on the nodes."""
 MPI = "openmpi"
 """MPI library whose launcher starts programs on all nodes."""
 USER = "user"
@@ -73,7 +73,8 @@ MaxStartups 200
 KexAlgorithms curve25519-sha256
 """
 """Settings of sshd(8). In an emulated guest, OpenSSH's default key exchange, safe from quantum
-computers, takes 2 s, and curve25519 0.3 s; nobody can listen on a network within one host.
+computers, takes 2 s, and curve25519 0.3 s; the latter suffices, as nobody can listen on a network
+within one host.
 """
 
 

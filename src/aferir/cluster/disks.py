@@ -21,9 +21,9 @@ PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp", "sfdisk", "
 _TIME_LIMIT_S = 1800.0
 _TO_VMDK = ("-O", "vmdk", "-o", "subformat=streamOptimized")
 _SMALLEST = 4 << 30
-"""Least size of a disk in bytes; the file is sparse, so unused space costs nothing."""
+"""Smallest size of a disk in bytes; the file is sparse, so unused space costs nothing."""
 _HEAD_BYTES = 20
-"""Bytes of a VMDK's header that contain its magic number and its capacity."""
+"""Number of bytes at the start of a VMDK that contain its magic number and its capacity."""
 _MAGIC = b"KDMV"
 
 

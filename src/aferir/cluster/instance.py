@@ -281,7 +281,7 @@ def _entry(identity: str) -> journal.Entry:
 
 
 def _shared(path: PurePosixPath) -> PurePosixPath:
-    """Path of a node's file relative to the shared /home. Errors: ProgramError if not shared."""
+    """Path, relative to the shared /home, of a node's file. Errors: ProgramError if not shared."""
     if path.parent == configuration.PROGRAMS:
         return PurePosixPath("/") / configuration.PROGRAMS.name / path.name
     if path.is_relative_to(_SHARED):

@@ -210,7 +210,7 @@ def advise(name: str) -> tuple[placing.Advice, dict[str, tuple[int, ...]]]:
 
 
 def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
-    """Restrict nodes to those CPUs of the host.
+    """Restrict nodes to the `chosen` CPUs of the host.
 
     Errors: UsageError if a node or CPU does not exist.
     """
@@ -293,7 +293,7 @@ def _all(chosen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def _start(
     place: Place, numbers: Sequence[int], chosen: Mapping[int, tuple[int, ...]]
 ) -> list[Node]:
-    """Start those nodes in parallel, and wait until all are ready; on failure, none remains."""
+    """Start the nodes `numbers` in parallel, and wait for all; on failure, none remains."""
     made = backend(place.description)
     started: list[tuple[Node, journal.Entry]] = []
     try:

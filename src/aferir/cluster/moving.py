@@ -17,7 +17,7 @@ from aferir.linux import process
 
 _LAST_LINES = 50
 _ENDING_S = 3.0
-"""Time in s within which the shell must end, and its last output be read."""
+"""Time in s for the shell to end, and for its last output to be read."""
 _REMEDY = "the cluster goes on here; put right what it says, and move it again"
 
 

@@ -72,7 +72,7 @@ def join(entry: journal.Entry, node: Node, process_id: int, mtu: int) -> None:
 
 
 def plug(entry: journal.Entry, node: Node) -> None:
-    """Attach the interface with that node's name to the bridge."""
+    """Attach the interface that is named after the node to the bridge."""
     _batch(
         ["ip", "-n", name_of(entry)],
         [f"link set {node.name} master {BRIDGE} addrgenmode none", f"link set {node.name} up"],

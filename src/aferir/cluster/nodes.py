@@ -36,7 +36,7 @@ class Nodes(Protocol):
     """Approximate bytes of a node's memory that its own kernel and userland use."""
 
     def check(self) -> list[Finding]:
-        """Findings on what this machine lacks for such nodes. Changes nothing."""
+        """Findings on what this machine lacks for nodes of this kind; changes nothing."""
         ...
 
     def announce(self, place: Place) -> journal.Entry:
@@ -56,7 +56,7 @@ class Nodes(Protocol):
         ...
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """Restrict the node to those CPUs of the host, from now on."""
+        """Restrict the node, from now on, to the host's CPUs `cpus`."""
         ...
 
     def enter(

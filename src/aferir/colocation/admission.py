@@ -23,18 +23,20 @@ LEAST_RUNTIME_S = 1_024e-9
 PERIODS_S = (100e-6, 4.194304)
 """Shortest and longest period in seconds: defaults of sched_deadline_period_min_us and _max_us."""
 UNIT = 1 << 20
-"""The kernel counts bandwidth in 1/2^20 of a CPU."""
+"""Number of units in a CPU's bandwidth: the kernel counts bandwidth in 1/2^20 of a CPU."""
 _FAIR_SERVER = 0.05
 """Share of each CPU reserved by its fair server: 50 ms per second (sched/fair_server in
 debugfs)."""
 _MARGIN = 1e-4
-"""CPUs left unreserved, so that rounding to nanoseconds and to 1/2^20 never causes a refusal."""
+"""CPUs that are left unreserved, so that rounding to nanoseconds and to 1/2^20 never causes a
+refusal.
+"""
 _SETTLES_S = 1.0
 """Seconds within which the kernel releases what ended threads had reserved."""
 REFUSED = Schedule(policy="other", nice=-20)
 """Schedule for a thread whose reservation is refused or would be too small."""
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
-"""Numbers of system calls, which are the same on every architecture; fsopen(2)."""
+"""Numbers of the system calls fsopen(2), fsconfig and fsmount, the same on every architecture."""
 _FSCONFIG_CMD_CREATE = 6
 _CLOEXEC = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -58,7 +60,7 @@ class Bandwidth(msgspec.Struct, frozen=True):
 
 
 def parse_bandwidth(text: str) -> Bandwidth | None:
-    """Parse the account in debugfs `sched/debug`; of several root domains, the fullest."""
+    """Parse the account in debugfs `sched/debug`; of several root domains, the fullest counts."""
     limits = re.findall(r"dl_bw->bw\s*:\s*(-?\d+)", text)
     totals = re.findall(r"dl_bw->total_bw\s*:\s*(-?\d+)", text)
     if not limits or len(limits) != len(totals):
@@ -126,7 +128,7 @@ def sound_bandwidth() -> Bandwidth | None:
 def count_again() -> None:
     """Make the kernel recount existing reservations; needs root, works from Linux 6.15 on.
 
-    Writing the share of time for real-time classes does that, even if the value stays the same.
+    The recount follows a write to the share of time for real-time classes, even of the same value.
     Call it only if no thread has just left SCHED_DEADLINE: see `batch.make`.
     """
     share = Path("/proc/sys/kernel/sched_rt_runtime_us")

@@ -42,7 +42,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def and_then(self, look: Look, answers: int) -> Read:
-        """Add one result of a sensor; `answers`: requests in it, including failed ones."""
+        """Add one result of a sensor that contains `answers` requests, including failed ones."""
         return Read(
             answers=self.answers + answers,
             failed=self.failed + look.failed * look.each,
@@ -70,11 +70,13 @@ class Answers:
         self._silence = Silence(time_s)
         self._came = 0
         self.latency = self._quantile()
-        """The SLA's quantile over the last second, or longer if its interval needs that."""
+        """The SLA's quantile over the last second, or over a longer time if its interval needs
+        that.
+        """
         self.problem = ""
         """Why some responses may not have been read; "" if there is no problem."""
         self.read = Read()
-        """Totals since the start."""
+        """Totals of what was read since the start."""
 
     def look(self, time_s: float) -> None:
         """Read what has come since the last call.

@@ -32,8 +32,9 @@ from aferir.linux.journal import Entry
 
 _LOOK_S = 1.0
 _SHORT_S = 0.25
-"""Longest reservation period in seconds for which `rescue` checks a thread: up to this, a thread
-that is only throttled runs again before it is reported as silent."""
+"""Longest reservation period in s for which `rescue` checks a thread: with periods up to this, a
+thread that is only throttled runs again before it is reported as silent.
+"""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 _RESET = "somebody has reset the batch program's control group; it is set again"
 
@@ -48,7 +49,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def schedules(settings: Settings, threads: Mapping[int, int]) -> dict[int, Schedule | None]:
-    """Schedule wanted for each thread (tid to pid) of the service; None: as it was found."""
+    """Schedule wanted for each thread (tid to pid) of the service; None: its original one."""
     return {tid: settings.threads.get(tid, settings.service) for tid in threads}
 
 
@@ -96,7 +97,9 @@ class Machine:
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
         self._away_until_s: dict[int, float] = {}
-        """Times (monotonic, seconds) before which threads (tid) must not get a reservation."""
+        """For each thread ID, the time (monotonic, in s) before which it must not get a
+        reservation.
+        """
 
     def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
         """Apply settings to the batch and to the service's present `threads` (tid to pid).
@@ -169,7 +172,7 @@ class Machine:
         return [f"{_SWITCHED_OFF}; it has them again", *self._set_again()]
 
     def _set_again(self) -> list[str]:
-        """Write again what differs from the settings of a new group, and the weight in any case."""
+        """Write again what differs from a new group's settings; the weight is always written."""
         now = self.now.batch
         left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended, weight=0)
         return batch.change(left, now, self.group, self.all_cpus)
@@ -181,7 +184,7 @@ class Machine:
         return batch.change(self.now.batch, wanted.batch, self.group, self.all_cpus)
 
     def _protect(self, wanted: Settings) -> list[str]:
-        """Protect the services' memory, or put back what its groups held before."""
+        """Protect the services' memory, or restore what their groups held before."""
         self._remembered, problems = protecting.change(
             self._service_groups, wanted, self.now, self._remembered
         )
@@ -190,8 +193,8 @@ class Machine:
     def _run_on(self, cpus: Iterable[int]) -> None:
         """Run the controller on the batch's CPUs, so that its CPU time is taken from the batch.
 
-        An idle CPU wakes slowly because its caches hold other data by then. In a guest, decisions
-        took 1.4 times as long on one.
+        An idle CPU wakes slowly, because its caches hold other data by then: in a guest, decisions
+        on an idle CPU took 1.4 times as long.
         """
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {*cpus} & {*self.all_cpus} or self.all_cpus)
@@ -210,7 +213,7 @@ class Machine:
         self._run_on(self.all_cpus)
 
     def close(self) -> None:
-        """End the process that keeps the batch program's scope, after everything is restored."""
+        """End the process that keeps the batch program's scope, once everything is restored."""
         if self._holder is not None:
             self._holder.kill()
             self._holder.wait()
@@ -249,7 +252,7 @@ class Machine:
         return schedule
 
     def _allowed(self, tid: int, schedule: Schedule | None) -> Schedule | None:
-        """Return the schedule; nice -20 if the thread may not have a reservation again yet."""
+        """Return the schedule, or nice -20 if the thread may not have a reservation again yet."""
         now_s, before = time.monotonic(), self._schedules.get(tid)
         if schedule and schedule.policy == "deadline":
             return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule
@@ -258,7 +261,7 @@ class Machine:
         return schedule
 
     def _some_may_soon(self) -> bool:
-        """Whether any thread must wait for its next reservation, but not for ever."""
+        """Whether any thread must still wait before its next reservation, but not for ever."""
         now_s = time.monotonic()
         return any(now_s < until_s < math.inf for until_s in self._away_until_s.values())
 
@@ -324,7 +327,7 @@ class Machine:
         remembered.write(self._remembered)
 
     def _with_first(self, touched: Mapping[int, int], threads: Mapping[int, int]) -> dict[int, int]:
-        """Add each process's first thread: later threads are restored to the attributes it had."""
+        """Add each process's first thread, whose attributes will be those of later threads."""
         return {pid: pid for pid in touched.values() if pid in threads} | dict(touched)
 
     def _forget_ended(self, threads: Mapping[int, int]) -> None:

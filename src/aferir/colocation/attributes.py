@@ -29,7 +29,7 @@ _BYTES = 4_096
 
 
 class Attributes(msgspec.Struct, frozen=True, kw_only=True):
-    """Attributes of a thread as sched_getattr(2) returns them."""
+    """Scheduling attributes of a thread, as sched_getattr(2) returns them."""
 
     policy: int = OTHER
     flags: int = 0
@@ -42,7 +42,7 @@ class Attributes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A thread as it was before it was changed."""
+    """A thread's state as it was before it was changed."""
 
     pid: int
     tid: int
@@ -186,7 +186,7 @@ def _default_slice_ns() -> int:
 
 
 def reserving(but: Container[int]) -> tuple[int, ...]:
-    """Processes outside of `but` whose first thread has a deadline reservation."""
+    """Processes other than `but` whose first thread has a deadline reservation."""
     found = []
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         try:  # a context manager would take as long again as the system call

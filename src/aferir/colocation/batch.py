@@ -29,13 +29,14 @@ _TRIES = 5
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Folders of one control group, by the hierarchy's controller (version 1) or `unified` (2)."""
+    """Folders of one control group, by controller (version 1), or under `unified` (version 2)."""
 
     name: str
     folders: dict[str, Path]
     share: float = 1.0
-    """Weight of the service's group beside it, divided by the default weight; the batch's weights
-    are multiplied by it."""
+    """Weight of the service's group beside the batch's, divided by the default weight; the batch's
+    weights are multiplied by it.
+    """
 
 
 def parents(have: Layout, where: Place | None) -> dict[str, Path]:
@@ -59,7 +60,7 @@ def to_switch_on(below: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
 
 
 def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float = 1.0) -> Group:
-    """Create the group `below` these parents, limited to those CPUs.
+    """Create the group `name` below the parents in `below`, limited to `cpus`.
 
     Journal `name` and the parents before. Errors: MissingError if the group cannot be created.
     """
@@ -128,7 +129,7 @@ _CHECKED = ("cpu.weight", "cpu.idle", "cpu.max")
 
 
 def is_as_set(now: Batch, group: Group, all_cpus: tuple[int, ...]) -> bool:
-    """Whether the group's files of version 2 still hold what was written to them.
+    """Whether the group's files of version 2 still contain what was written to them.
 
     systemd writes a unit's own attributes again whenever it is reloaded.
     """
@@ -172,7 +173,7 @@ _Write = tuple[str, str, str]
 
 
 def held_by(group: Group) -> str:
-    """The hierarchy whose cpuset confines the group; "" if only thread affinities can."""
+    """Hierarchy whose cpuset confines the group; "" if only thread affinities can confine it."""
     if "cpuset" in group.folders:
         return "cpuset"
     unified = group.folders.get("unified")
@@ -180,7 +181,7 @@ def held_by(group: Group) -> str:
 
 
 def _weight(want: Batch, group: Group) -> list[_Write]:
-    """File of the weight and its value: scaled by `share`, at least the kernel's minimum."""
+    """File and value of the weight; scaled by `share`, and at least the kernel's minimum."""
     if "cpu" in group.folders:
         shares = want.weight * place.SHARES * group.share / 100
         return [("cpu", "cpu.shares", str(max(2, int(shares))))]
@@ -221,7 +222,10 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 
 
 def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
-    """Apply to a program that enters the group what the group's files cannot; returns problems."""
+    """Apply to a program that enters the group what the group's files cannot.
+
+    Returns problems, one sentence each.
+    """
     problems = _schedule_all(group, now, {pid})
     cpus = _cpus(now, all_cpus)
     if cpus != all_cpus and not held_by(group):

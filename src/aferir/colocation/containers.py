@@ -30,7 +30,7 @@ _SHORTEST = 12
 
 
 def identifiers(name: str) -> frozenset[str]:
-    """Identifiers of the containers of that name, of all engines that are here."""
+    """Identifiers of the containers called `name`, in all engines that are installed."""
     found = set()
     for command in _ENGINES:
         try:
@@ -43,7 +43,7 @@ def identifiers(name: str) -> frozenset[str]:
 
 
 def is_of(path: str, name: str, known: frozenset[str]) -> bool:
-    """Whether a group's path below the root is that of a container of this name or identifier."""
+    """Whether a group's path below the root belongs to a container of this name or identifier."""
     if (found := _LXC.search(path)) and found["name"] == name:
         return True
     digits = _ID.search(path.rpartition("/")[2])
@@ -54,7 +54,7 @@ def is_of(path: str, name: str, known: frozenset[str]) -> bool:
 
 
 def is_pod(path: str, uid: str) -> bool:
-    """Whether a group's path below the root is that of the pod with this UID."""
+    """Whether a group's path below the root belongs to the pod with this UID."""
     found = _POD.search(path.rpartition("/")[2])
     return found is not None and found[1].replace("_", "-") == uid.lower()
 
@@ -82,4 +82,4 @@ def _of_pod(uid: str) -> Callable[[str], bool]:
 MATCHERS: Mapping[str, Callable[[str], Callable[[str], bool]]] = MappingProxyType(
     {"container": _of_container, "pod": _of_pod}
 )
-"""For each kind of name, a function that takes a name and returns a test of groups' paths."""
+"""Functions by kind of name; each takes a name, and returns a test of a group's path."""

@@ -44,7 +44,8 @@ from aferir.linux import cgroup, cleaning, journal, process
 
 _MOST_PROBLEMS = 20
 _STARTS = 20
-"""Number of decisions after which "no answer yet" is reported as a problem."""
+"""Number of decisions after which a service that has not answered at all is reported as a problem.
+"""
 _ENTER = """
 while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift
@@ -119,7 +120,7 @@ class _Stopping:
 
 
 def _a_child_ended() -> bool:
-    """Whether a child has ended, guard or batch program; the child is not reaped here."""
+    """Whether a child process (guard or batch program) has ended; it is not reaped here."""
     try:
         return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
@@ -140,7 +141,7 @@ class _Books(msgspec.Struct):
 
 
 class _Helpers(NamedTuple):
-    """The run's guard and the reporter of its status."""
+    """Helpers of a run: its guard, and the reporter of its status."""
 
     guard: Guard
     reporter: Reporter

@@ -19,12 +19,15 @@ from aferir.colocation.settings import ThreadUse
 from aferir.errors import UsageError
 
 _FEWEST = 10
-"""Fewest samples of CPU use and rate from which anything is learnt."""
+"""Smallest number of samples of CPU use and rate from which critical threads are learnt."""
 _CLEARLY = 0.3
-"""Lower end of the correlation's 95 % interval above which a thread is taken to serve."""
+"""A thread is taken to serve requests if the lower end of its correlation's 95 % interval is above
+this.
+"""
 _LEAST_SHARE = 0.01
-"""Least share of the service's CPU use: a thread pool that uses less cannot delay an answer by
-much."""
+"""Smallest share of the service's CPU use: a thread pool that uses less cannot delay an answer by
+much.
+"""
 
 _BUSY_SHARE = 0.05
 _IDLE_SHARE = 0.02
@@ -59,7 +62,7 @@ class Matcher:
         self._known: dict[tuple[str, str], bool] = {}
 
     def chosen(self, names: Mapping[int, str], java_names: Mapping[int, str]) -> frozenset[int]:
-        """The threads (tid to name) selected by either of their names."""
+        """The threads (tid to name) whose kernel name or Java name the selector matches."""
         if self._all:
             return frozenset(names)
         return frozenset(

@@ -34,7 +34,7 @@ def latency_metric(sla: Sla) -> str:
 
 
 def bound(sla: Sla, like: Series) -> Series:
-    """The SLA's bound at each point of a series, as a constant line in the same chart."""
+    """The SLA's bound as a constant line at the places of `like`, for the same chart."""
     values = (sla.bound_s,) * len(like.values)
     return msgspec.structs.replace(like, values=values, label=f"SLA: {1e3 * sla.bound_s:g} ms")
 
@@ -83,7 +83,7 @@ def by_policy(points: Mapping[str, Point], sla: Sla) -> tuple[Series, Series]:
 
 
 def scatter(points: Mapping[str, Point], sla: Sla) -> tuple[Series, ...]:
-    """Each policy as one point: latency over batch work."""
+    """Series with one point for each policy: latency over batch work."""
     return tuple(
         Series(
             metric=latency_metric(sla),
@@ -118,7 +118,7 @@ def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -
 
 
 def by_time(answers: Iterable[tuple[float, float]], label: str, sla: Sla) -> Series:
-    """Quantile of the requests that arrived in each half second, as a series over time."""
+    """Latency quantile of the requests that arrived in each half second, as a series over time."""
     slots = _by_slot(answers)
     places = sorted(slots)
     return Series(

@@ -14,7 +14,7 @@ from aferir.colocation.service_threads import Service
 from aferir.colocation.usage import Seen, Usage, between
 
 _ASK_SHARE = 0.02
-"""Largest share of time spent on thread dumps of JVMs, which pause their threads."""
+"""Largest share of time spent on thread dumps, during which a JVM pauses its threads."""
 _SAMPLE_S = 1.0
 _SAMPLES = 120
 _JUDGE_S = 5.0
@@ -76,7 +76,7 @@ class _JavaNames:
         self._not_before_s = 0.0
 
     def follow(self, threads: Mapping[int, int], time_s: float) -> None:
-        """Request the names if there are new threads and `_ASK_SHARE` is not exceeded."""
+        """Request the names if there are new threads, unless that would exceed `_ASK_SHARE`."""
         busy = self._asking is not None and self._asking.is_alive()
         now = frozenset(threads)
         if busy or now <= self._seen or time_s < self._not_before_s:

@@ -56,7 +56,7 @@ def make(entry: Entry, where: Place | None, cpus: Sequence[int]) -> Made:
 
 
 def _owned_by_systemd(have: Layout, parent: Path | None) -> Path | None:
-    """Root of version 2 if it has the cpu controller and systemd can make a scope at `parent`."""
+    """Root of version 2 if it has the cpu controller and systemd can make a scope there."""
     if parent is None or "cpu" in have.v1 or not transient.owns(have.v2, parent):
         return None
     return have.v2

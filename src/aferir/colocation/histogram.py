@@ -37,7 +37,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Number of recorded latencies."""
+        """Number of latencies that were recorded."""
         return self._total
 
     def add(self, latency_s: float, count: int = 1) -> None:
@@ -66,7 +66,7 @@ class Histogram:
         return sum(count for bucket, count in self._counts.items() if bucket > last)
 
     def value(self, share: float) -> float:
-        """Least latency in seconds that a `share` (0 to 1) of all do not exceed.
+        """Smallest latency in s that is not exceeded by a `share` (0 to 1) of all latencies.
 
         Errors: ValueError if nothing was recorded.
         """
@@ -174,7 +174,7 @@ def enough(share: float, confidence: float = 0.95) -> int:
 
 
 def _ceil(rank: float) -> int:
-    """Round up, ignoring rounding errors of a product such as 0.95 x 20."""
+    """Round up, but ignore rounding errors of products such as 0.95 x 20."""
     return int(-(-round(rank, 9) // 1))
 
 

@@ -16,7 +16,7 @@ Reason = Literal["batch ended", "service ended", "stopped"]
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """One service: its processes, its SLA, and which of its threads are critical."""
+    """One service of a run: its processes, its SLA, and which of its threads are critical."""
 
     service: ServiceSpec
     sla: Sla
@@ -27,7 +27,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One or several services, and the batch program that is co-located with them."""
 
     services: tuple[Served, ...]
-    """At least one."""
+    """The services; at least one."""
     command: tuple[str, ...]
     """Command of the batch program; `{threads}` in it is replaced by the number of threads to
     use."""
@@ -58,11 +58,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
     service: str
     violations: int
-    """Decisions at which the service's latency quantile was above its bound."""
+    """Number of decisions at which the service's latency quantile was above its bound."""
     blind: int
-    """Decisions at which that quantile was unknown: no responses, or none that were current."""
+    """Number of decisions at which that quantile was unknown, because no response or no current one
+    was read.
+    """
     read: Read
-    """Totals of its responses."""
+    """Totals of the service's responses."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,16 +74,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     batch_exit: int | None
     """Exit code of the batch program's last completed run; None if none has completed."""
     batch_runs: int
-    """Completed runs of the batch program."""
+    """Number of completed runs of the batch program."""
     batch_cpu_s: float
     duration_s: float
     decisions: int
     late: int
-    """Decisions made more than a period late."""
+    """Number of decisions made more than a control period late."""
     violations: int
-    """Decisions at which the quantile of any service was above its bound."""
+    """Number of decisions at which the quantile of any service was above its bound."""
     blind: int
-    """Decisions at which the quantile of any service was unknown, or not current."""
+    """Number of decisions at which the quantile of any service was unknown, or not current."""
     read: Read
     """Totals of the responses of all services."""
     services: tuple[Kept, ...]
@@ -92,5 +94,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Peak resident memory of the controller and its helpers, in bytes."""
     guards_lost: int
     leaked_cpus: float | None
-    """CPUs of deadline bandwidth reserved after the run but not before; None: not readable."""
+    """CPUs of deadline bandwidth that were reserved after the run but not before; None: not
+    readable.
+    """
     problems: tuple[str, ...]

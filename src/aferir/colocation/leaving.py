@@ -27,8 +27,9 @@ from aferir.colocation.settings import Schedule
 from aferir.linux import scheduling
 
 _LIKE_NOTHING_NS = 1_100_000_000
-"""Period in nanoseconds of the smallest reservation: with the shortest runtime it is less than
-1/2^20 of a CPU, which the kernel's account rounds to 0 (to_ratio, kernel/sched/core.c)."""
+"""Period in ns of a reservation that counts as nothing: with the shortest runtime it is less than
+1/2^20 of a CPU, which the kernel's account rounds to 0 (to_ratio, kernel/sched/core.c).
+"""
 _NOTHING = Attributes(
     policy=DEADLINE,
     flags=RESET_ON_FORK,
@@ -74,8 +75,8 @@ def put(tid: int, wanted: Attributes) -> float:
 def away_s(left: Schedule) -> float:
     """Seconds for which a thread must stay without a reservation after leaving this one.
 
-    They cover one period, until the kernel would replenish its runtime, and the time to work off an
-    overrun of up to two ticks. Both are doubled, and the sum is limited to 0.5 to 10 s.
+    The time covers one period, after which the kernel would replenish the runtime, and the time to
+    work off an overrun of up to two ticks. Both are doubled, and the sum is limited to 0.5 to 10 s.
     """
     owed_s = 2 / _LEAST_TICKS_PER_S
     needed_s = 2 * left.period_s * (1 + owed_s / max(left.runtime_s, LEAST_RUNTIME_NS / 1e9))
@@ -149,7 +150,7 @@ def _could_run(tid: int) -> bool:
 def _account(tid: int) -> tuple[int, int]:
     """Remaining runtime, as of the last tick, and next deadline of a deadline thread, in ns.
 
-    If the kernel does not report them: 1 and 0.
+    Returns 1 and 0 if the kernel does not report them.
     """
     found = {"dl.runtime": 1, "dl.deadline": 0}
     for line in read_quickly(f"/proc/{tid}/sched").splitlines():

@@ -32,7 +32,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     @property
     def family(self) -> str:
-        """Full name of the family; that of a counter's sample ends with `_total`."""
+        """Full name of the family, without the `_total` that the sample of a counter ends with."""
         return f"aferir_colocate_{self.name}"
 
     @property
@@ -102,7 +102,7 @@ def text(service: str, tick: Tick, totals: Totals, restores: Restores) -> str:
 
 
 def _has_unit(metric: Metric) -> bool:
-    """Whether a unit is declared, which the format only allows as the name's last part."""
+    """Whether the unit is declared: the format allows only a unit that the name ends with."""
     return bool(metric.unit) and metric.family.endswith(f"_{metric.unit}")
 
 
@@ -139,7 +139,7 @@ def _samples(
 
 
 def mode(now: Settings) -> str:
-    """Name of the policy's mode, or of the batch's state if the policy names none."""
+    """Name of the policy's mode, or the state of the batch if the policy names none."""
     if now.explanation.mode:
         return now.explanation.mode
     batch = now.batch

@@ -21,7 +21,7 @@ _RESTARTS_S = 30.0
 
 
 class _Pools(msgspec.Struct, frozen=True, kw_only=True):
-    """Use of the critical threads, and the samples from which it was computed."""
+    """CPU use of the critical threads, and the samples from which it was computed."""
 
     used: dict[int, tuple[float, float]]
     critical: frozenset[int]
@@ -34,7 +34,10 @@ class Observer:
     """Observes one service during one run."""
 
     def __init__(self, served: Served, sensor: Sensor, waits: Waiting, time_s: float) -> None:
-        """Errors: UsageError if the selector has an invalid regular expression."""
+        """Start to observe a service at `time_s`.
+
+        Errors: UsageError for an invalid regular expression.
+        """
         self.served = served
         self.sensor = sensor
         self.follower = Follower(served.service, served.selector)
@@ -42,14 +45,14 @@ class Observer:
         self.silent: tuple[int, ...] = ()
         """Critical threads newly found to have used no CPU time."""
         self.used = Used()
-        """Memory and disks in the last interval, as `waiting` samples them."""
+        """Use of memory and disks in the last interval, as `waiting` samples it."""
         self._waits = waits
         self._pools: _Pools | None = None
         self._gone_since_s: float | None = None
         self._violations = self._blind = 0
 
     def look(self, now_s: float) -> None:
-        """Read latencies and threads."""
+        """Read the latencies and the threads at `now_s`."""
         self.answers.look(now_s)
         self.follower.look(now_s, self.answers.rate)
 
@@ -106,7 +109,7 @@ class Observer:
 
     @property
     def kept(self) -> Kept:
-        """Result of the run so far."""
+        """Result of the service's run so far."""
         return Kept(
             service=str(self.served.service),
             violations=self._violations,
@@ -137,7 +140,7 @@ class Union:
         self._made: dict[int, int] = {}
 
     def of(self, parts: list[dict[int, int]]) -> dict[int, int]:
-        """Return the union of the services' threads; `parts`: the same objects if unchanged."""
+        """Return the union of the services' threads; the same object while nothing changes."""
         if len(parts) == 1:
             return parts[0]
         if [*map(id, parts)] != [*map(id, self._parts)]:

@@ -34,7 +34,7 @@ def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, in
 
 @lru_cache(maxsize=512)
 def lower_rank(samples: int, share: float, confidence: float) -> int:
-    """Rank of the lower end alone, which needs fewer samples than both; 0 if there are too few."""
+    """Rank of the lower bound alone, which needs fewer samples than both; 0: too few."""
     rest = (1 - confidence) / 2
     if samples < 1 or (1 - share) ** samples > rest:
         return 0
@@ -43,7 +43,7 @@ def lower_rank(samples: int, share: float, confidence: float) -> int:
 
 
 def fewest(share: float, confidence: float) -> int:
-    """Samples needed to bound a quantile from above: 72 for a 95th percentile, 368 for a 99th.
+    """Fewest samples that bound a quantile from above: 72 for a 95th percentile, 368 for a 99th.
 
     Errors: ValueError unless share and confidence are between 0 and 1.
     """
@@ -53,7 +53,7 @@ def fewest(share: float, confidence: float) -> int:
 
 
 def _binomial(samples: int, share: float) -> tuple[int, list[float]]:
-    """Binomial probabilities that are not negligible, and the number of successes of the first."""
+    """Binomial probabilities that are not negligible, and the first one's number of successes."""
     mode = min(samples, int((samples + 1) * share))
     peak = math.exp(
         math.lgamma(samples + 1)

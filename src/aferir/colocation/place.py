@@ -21,8 +21,9 @@ SHARES = 1_024
 """Default of cpu.shares in version 1, equivalent to weight 100 in version 2."""
 _WEIGHT = 100
 _LOW = 0.1
-"""Share of the default weight below which a group counts as low: an idle group weighs 3 beside
-1,024, so that an idle batch beside it would get 3 % or more."""
+"""Share of the default weight below which a group's weight is low: an idle group weighs 3 beside
+1,024, so that an idle batch beside it would get 3 % or more.
+"""
 _IDLE = 3 / SHARES
 DELEGATED = ("cpu", "io", "memory")
 """Controllers of version 2 that a group needs. `cpuset` is not among them: before Linux 6.2,
@@ -36,10 +37,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     parent: Path
     """Group below which the batch's group is created."""
     share: float = 1.0
-    """Weight of the service's group beside it, divided by the default weight; at most 1."""
+    """Weight of the service's group beside the batch's, divided by the default weight; at most 1.
+    """
     low: Path | None = None
-    """The service's group beside it, if that has a low weight and no deeper place is possible: the
-    batch then outranks it. None: it does not."""
+    """The service's group beside the batch's, if the batch outranks it because its weight is low
+    and no deeper place is possible. None: the batch outranks nothing.
+    """
 
     @property
     def problem(self) -> str:
@@ -118,7 +121,7 @@ def below(root: Path, service: Collection[Path], *, may_enter: bool) -> Place:
 
 
 def takes_groups(group: Path) -> bool:
-    """Whether a new subgroup of it could have a weight and processes; in version 1 always.
+    """Whether a subgroup of it could have a weight and processes; in version 1 always.
 
     In version 2 it cannot if the group is threaded, or has processes of its own (cgroup-v2.rst,
     "Threads" and "No Internal Process Constraint"). The root is exempt; it alone has no
@@ -131,7 +134,7 @@ def takes_groups(group: Path) -> bool:
 
 
 def make_room(group: Path) -> str:
-    """Remedy if the group's own processes keep it from having subgroups."""
+    """Remedy if processes directly in the group keep it from having subgroups."""
     return (
         f"move the processes of {group} into a group within it: version 2 has none beside groups"
         " that share out CPUs; or run aferir on the host of this container"

@@ -48,7 +48,7 @@ _THERE = 'AFERIR_KERNELS="$AFERIR_PROGRAMS" exec "$AFERIR_PYTHON" -s "$@"'
 there."""
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
-"""Memory in bytes of a search engine: its heap and what its JVM needs besides."""
+"""Memory in bytes of a search engine: its heap, and what its JVM needs in addition."""
 
 
 class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):

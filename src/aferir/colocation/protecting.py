@@ -19,8 +19,9 @@ def change(
 ) -> tuple[Remembered, list[str]]:
     """Write the protection of the services' `groups`, or restore what was there before.
 
-    What a file held is on record before it is written for the first time. A protection that is
-    already as large stays. Returns the record and problems, one sentence each.
+    The previous content of a file is recorded before the file is written for the first time. A
+    protection that is already as large is not changed. Returns the record and problems, one
+    sentence each.
     """
     low, root = wanted.service_memory_low_bytes, cgroup.layout().v2
     if not groups or root is None or low == now.service_memory_low_bytes:

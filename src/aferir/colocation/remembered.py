@@ -1,4 +1,4 @@
-"""Records on disk what a run changes and how it was before, ahead of each change.
+"""Records on disk what a run changes, with the state before, ahead of each change.
 
 The journal entry says that there is something to undo; the file beside it says what. The file is
 replaced whenever a thread is changed for the first time. It is replaced atomically, but not synced,
@@ -25,7 +25,7 @@ _ROUNDS = 5
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """State before a run: changed threads, settings others may inherit, the batch's group."""
+    """State before a run: changed threads, inheritable settings, the batch program's group."""
 
     id: str
     """ID of the journal entry."""
@@ -81,7 +81,7 @@ def read(identifier: str) -> Remembered | None:
 
 
 def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tuple[str, ...]]:
-    """Controllers that other runs switched on in those groups; the last run switches them off."""
+    """Controllers that other runs switched on in `parents`; the last run switches them off."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in journal.entries():
         ours = entry.kind == KIND and entry.boot_id == own.boot_id and entry.id != own.id
@@ -104,7 +104,7 @@ def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
     """The attributes that a thread would have if the thread that started it had not been changed.
 
     `first`: the process's first thread as found, from which new threads would have inherited. Only
-    values that equal a setting of this run are taken for inherited; all others are the thread's
+    a value that equals a setting of this run is considered inherited; any other is the thread's
     own.
     """
     if found.started < remembered.since:
@@ -162,7 +162,7 @@ def restore(remembered: Remembered) -> list[str]:
 
 
 def restore_files(files: Collection[tuple[str, str]]) -> list[str]:
-    """Write what those files held before; returns problems, one sentence each."""
+    """Restore the previous contents of `files`; returns problems, one sentence each."""
     problems = []
     for name, held in files:
         try:
@@ -175,7 +175,7 @@ def restore_files(files: Collection[tuple[str, str]]) -> list[str]:
 
 
 def _started_meanwhile(remembered: Remembered) -> list[Found]:
-    """Unrecorded threads that inherited this run's settings, with the attributes to restore."""
+    """Threads not on record that inherited this run's settings, with the attributes to restore."""
     if not (remembered.nices or remembered.masks or remembered.policies):
         return []
     known = {(found.tid, found.started) for found in remembered.threads}

@@ -17,7 +17,7 @@ class Reporter:
     """Reports of one run; a problem with a file is returned once and never ends the run."""
 
     def __init__(self, entry: Entry, service: str, files: Sequence[Path] = ()) -> None:
-        """`files`: paths that are given OpenMetrics text at every report."""
+        """Reports go to the status file and, as OpenMetrics text, to `files`."""
         self._entry = entry
         self._service = service
         self._files = files

@@ -12,7 +12,7 @@ from aferir.linux import journal
 
 
 class Restores(msgspec.Struct, frozen=True, kw_only=True):
-    """Restores so far."""
+    """Number of restores on this machine so far, by outcome."""
 
     complete: int = 0
     failed: int = 0
@@ -28,7 +28,7 @@ def read() -> Restores:
 
 
 def count(*, complete: bool) -> None:
-    """Add one restore; a count that cannot be written is no reason to fail."""
+    """Add one restore to the counts; does not fail if they cannot be written."""
     before = read()
     after = Restores(complete=before.complete + complete, failed=before.failed + (not complete))
     temporary = _file().with_name(f"restores.writing-{os.getpid()}")

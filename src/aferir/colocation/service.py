@@ -19,8 +19,9 @@ _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit", "container", "pod")
 _KERNEL_THREADS = 2
 """Process ID of kthreadd, the parent of all kernel threads."""
 _RENAMED = 200
-"""Number of known processes whose name is read again at each call, as a process may rename itself
-(prctl(2))."""
+"""Number of known processes whose name is read again at each call, since a process may rename
+itself (prctl(2)).
+"""
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
@@ -35,12 +36,12 @@ class ServiceSpec(msgspec.Struct, frozen=True):
 
     @property
     def group(self) -> str:
-        """Path of the service's control group below the root; "" if it is not found by that."""
+        """Path of the service's control group below the root; "" if it was named in another way."""
         return self.value.strip("/") if self.kind == "cgroup" else ""
 
     @property
     def unit(self) -> str:
-        """Name of the service's systemd unit; "" if it is not found by that."""
+        """Name of the service's systemd unit; "" if it was named in another way."""
         if self.kind != "unit":
             return ""
         name = self.value.strip("/")
@@ -48,7 +49,7 @@ class ServiceSpec(msgspec.Struct, frozen=True):
 
     @property
     def may_restart(self) -> bool:
-        """Whether other processes may replace the present ones, as when the service restarts."""
+        """Whether other processes may later replace the present ones, e.g. after a restart."""
         return self.kind != "pid"
 
 
@@ -128,7 +129,7 @@ class Processes:
         self._new = (self._new[1], new)
 
     def _named(self) -> set[int]:
-        """Processes of that name among the new ones and a part of the others.
+        """New processes of the given name, and some of the others, checked in turn.
 
         New processes are checked twice because they have their parent's name until execve(2).
         Others are checked again in turn because a process may rename itself at any time (prctl(2)).
@@ -158,7 +159,7 @@ class Processes:
         return tuple(sorted(set[int]().union(*map(cgroup.members, self._groups))))
 
     def _of_unit(self, name: str) -> tuple[int, ...]:
-        """Processes of a unit; its group is searched for once, as a restarted unit has the same."""
+        """Processes of a unit; its group is looked up once, as a restart does not change it."""
         if self._unit is None:
             found = {
                 group: group.relative_to(root)
@@ -171,7 +172,7 @@ class Processes:
 
 
 def _has_threads(pid: int) -> bool:
-    """Whether a process continues although its first thread has ended and remains a zombie."""
+    """Whether a process still runs although its first thread has ended and is a zombie."""
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1  # noqa: PTH208
     except OSError:

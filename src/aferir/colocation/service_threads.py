@@ -16,8 +16,9 @@ _BYTES = 256
 _NAMING_S = 2.0
 _RENAMING_S = 2.0
 _RENAMED = 200
-"""Names per second that are read again, at a cost of a thousandth of a CPU: a thread's turn comes
-every 2 s if there are at most 400."""
+"""Number of names that are read again per second, at a cost of a thousandth of a CPU: with at most
+400 threads, each is read every 2 s.
+"""
 
 
 class Service:
@@ -118,7 +119,7 @@ class Service:
         self._young = {tid for tid in self._young if time_s - self._since_s[tid] < _NAMING_S}
 
     def _to_name_again(self, found: dict[int, int], time_s: float) -> list[int]:
-        """Some of the threads in turn; each comes every 2 s if there are no more than 400."""
+        """Threads whose names to read again, in turn; up to 400 threads come every 2 s."""
         if not self._again and time_s - self._again_s >= _RENAMING_S:
             self._again, self._again_s = list(found), time_s
             self._named_s = time_s
@@ -129,7 +130,7 @@ class Service:
 
 
 def _count_of_threads(pid: int) -> int:
-    """Number of links of the process's task folder, which is 2 more than its threads.
+    """Number of links of the process's task folder, which is 2 more than the number of its threads.
 
     -1 if the process has ended.
     """

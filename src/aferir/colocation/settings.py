@@ -19,8 +19,9 @@ SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
 
 Lever = Literal["memory", "disk_weight", "disk"]
-"""What a policy may limit for the batch other than processors: memory, the weight of its disk
-requests, and their bytes per second."""
+"""Resources of the batch, other than processors, that a policy may limit: memory, the weight of its
+disk requests, and their bytes per second.
+"""
 LEVERS: tuple[Lever, ...] = get_args(Lever)
 
 
@@ -41,8 +42,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """With `deadline`, the thread may use more than Q if other threads leave bandwidth unused
     (SCHED_FLAG_RECLAIM, GRUB)."""
     cpus: tuple[int, ...] = ()
-    """CPUs that the thread may use, out of those it was found with; (): those of
-    `Settings.service_cpus`. Must be empty with `deadline`, which needs all CPUs."""
+    """CPUs that the thread may use, among those it could use originally; (): those of
+    `Settings.service_cpus`. Must be empty with `deadline`, which needs all CPUs.
+    """
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,21 +55,25 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     weight: int = 100
     """Weight beside other control groups, 1 to 10,000; 100 is the kernel's default (cpu.weight)."""
     idle: bool = False
-    """The whole group is scheduled like SCHED_IDLE (cpu.idle); `weight` then has no effect."""
+    """True if the whole group is scheduled like SCHED_IDLE (cpu.idle); `weight` then has no effect.
+    """
     quota_cpus: float | None = None
     """Largest number of CPU seconds per second; None: no limit."""
     cpus: tuple[int, ...] = ()
     """CPUs that the batch may use; (): all."""
     suspended: bool = False
-    """The batch is stopped and can be resumed later."""
+    """True if the batch is stopped, to be resumed later."""
     memory_high_bytes: int | None = None
-    """Memory above which the kernel reclaims the batch's and delays it (memory.high); None: no
-    limit."""
+    """Memory in bytes above which the kernel reclaims the batch's memory and delays it
+    (memory.high); None: no limit.
+    """
     disk_weight: int | None = None
     """Weight of its disk requests beside other control groups, 1 to 1,000; None: 100, the kernel's
     default. It has an effect under the scheduler BFQ, and with io.cost in version 2."""
     disk_bps: int | None = None
-    """Bytes per second, read and written each, on each disk; None: no limit."""
+    """Largest number of bytes per second that it may read, and that it may write, on each disk;
+    None: no limit.
+    """
     threads: int | None = None
     """Number of threads, for a program that can change it while it runs; None: the program
     chooses."""
@@ -79,13 +85,13 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     """Mode of the policy, as an identifier; empty for a policy that has only one."""
     why: str = ""
-    """Cause of the change to this mode, as a clause: `the quantile neared the SLA`."""
+    """Cause of the change to this mode, as a clause such as `the quantile neared the SLA`."""
     since_s: float = 0.0
     """Time of that change on the clock of `State.time_s`."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that one decision may change. By default everything stays as it was found."""
+    """Everything that one decision may change on the machine. By default nothing is changed."""
 
     threads: dict[int, Schedule] = {}
     """Schedules of critical threads by thread ID (tid)."""
@@ -95,13 +101,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that the service's threads may use; (): as found. Excludes `deadline`, which the
     kernel refuses to threads that may not use every CPU (EPERM)."""
     service_memory_low_bytes: int | None = None
-    """Memory of each service's group that is reclaimed last (memory.low); None: as found."""
+    """Bytes of memory of each service's group that the kernel reclaims last (memory.low); None:
+    unchanged.
+    """
     batch: Batch = Batch()
     explanation: Explanation = Explanation()
     """Mode of the policy and cause of its last change; it changes nothing on the machine."""
 
     def unexplained(self) -> Settings:
-        """Return what these settings change on the machine, without their explanation."""
+        """Return the same settings without their explanation: what they change on the machine."""
         return msgspec.structs.replace(self, explanation=Explanation())
 
 
@@ -139,8 +147,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     quantile_s: float
     low_s: float
     high_s: float
-    """Upper end in seconds; infinite if the n answers are too few to bound the quantile from
-    above."""
+    """Upper end in s; infinite if the n answers are too few for an upper bound of the quantile."""
     n: int
 
 
@@ -156,7 +163,7 @@ class ThreadUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares of the time in which some task of the service waited (PSI of its group), 0 to 1."""
+    """Shares of the time, 0 to 1, in which some task of the service waited (PSI of its group)."""
 
     cpu: float = 0.0
     memory: float = 0.0
@@ -164,7 +171,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
-    """Observation of one service, by default as of the last control period."""
+    """What was observed of one service, by default in the last control period."""
 
     name: str = ""
     """Specification of the service, such as `unit:nginx`."""
@@ -177,17 +184,18 @@ class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the last answer, or since the start: long if requests are few or the service
     hangs."""
     threads: tuple[ThreadUse, ...] = ()
-    """The critical threads that exist now."""
+    """CPU use of each critical thread that exists now."""
     occupied: float = 0.0
     """Share of the time in which the critical threads of the fullest pool run or wait for a CPU. If
-    it is near 1, requests queue, which a log does not show if it measures from when a thread takes
-    up the request."""
+    it is near 1, requests queue; a log does not show that if it measures a request only from when a
+    thread takes it up.
+    """
     service_cpus: float = 0.0
     """CPU seconds per second used by the whole service."""
     service_cores: int = 0
     """Number of CPUs that the service's processes may use; 0: all."""
     service_memory_bytes: int = 0
-    """Memory of the service's control group; 0: unknown."""
+    """Memory in bytes of the service's control group; 0: unknown."""
     waits: Waits | None = None
     """Shares of time in which the service waited; None without a version 2 group of its own."""
 
@@ -198,10 +206,11 @@ class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(ServiceState, frozen=True, kw_only=True):
-    """Everything a policy knows at one decision, by default as of the last control period.
+    """Everything that a policy reads at one decision, by default as of the last control period.
 
     If there are several services, the inherited fields are those of `several.together`: latency,
-    SLA, rate, silence and waits of the service that is worst off, CPU use and threads of all.
+    SLA, rate, silence and waits are those of the service that is worst off; CPU use and threads are
+    those of all services.
     """
 
     services: tuple[ServiceState, ...] = ()
@@ -216,9 +225,12 @@ class State(ServiceState, frozen=True, kw_only=True):
     """CPU seconds per second that the hypervisor took for other guests."""
     others_reserved_cpus: float = 0.0
     """CPU seconds per second used by processes, neither service nor batch, that have a
-    SCHED_DEADLINE reservation of their own and so are not delayed by anything set here."""
+    SCHED_DEADLINE reservation of their own; nothing that is set here delays them.
+    """
     pressure: float = 0.0
-    """Share of time in which some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
+    """Share of the time, 0 to 1, in which some task of the machine waited for a CPU (PSI, cpu
+    some).
+    """
     batch_memory_bytes: int = 0
     """Memory of the batch's control group; 0: unknown."""
     batch_disk_bps: float = 0.0
@@ -231,13 +243,13 @@ class State(ServiceState, frozen=True, kw_only=True):
     reservable_cpus: float = 0.0
     """CPUs that the kernel admits to deadline threads altogether; 0: none, or no privilege."""
     batch_ended: bool = False
-    """No batch work exists at present."""
+    """True if no batch work exists at present."""
     now: Settings = Settings()
     """Settings of the last decision."""
 
     @property
     def each(self) -> tuple[ServiceState, ...]:
-        """All services; this state itself if there is only one."""
+        """States of all services; only this state if there is one service."""
         return self.services or (self,)
 
     @property

@@ -1,8 +1,8 @@
 """Joins the states of several services with an SLA each into one, by the service worst off.
 
 One batch program runs beside all of them, so one policy decides, and it must satisfy the service
-whose SLA is tightest at that moment. A service far below its SLA gains nothing from a batch that is
-cut on behalf of another, and loses nothing either.
+whose SLA is tightest at that moment. If the batch is cut on behalf of one service, the others
+neither gain nor lose by it, as they are below their SLAs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ def _urgency(one: ServiceState) -> tuple[bool, float]:
 
 
 def together(services: Sequence[ServiceState]) -> ServiceState:
-    """Return one state for all services; that of the only one unchanged.
+    """Return one state for all services; the state of a single service is returned unchanged.
 
-    Latency, SLA, rate, silence and waits are those of the service worst off; CPU use, memory and
-    critical threads are of all; the occupied share is that of the fullest pool, and the number of
-    CPUs that of the most confined service. Errors: ValueError if there is no service.
+    Latency, SLA, rate, silence and waits are those of the service that is worst off. CPU use,
+    memory and critical threads are those of all services. The occupied share is that of the fullest
+    pool, and the number of CPUs that of the most confined service. Errors: ValueError if there is
+    no service.
     """
     worst = worst_off(services)
     if len(services) == 1:

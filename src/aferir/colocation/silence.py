@@ -1,4 +1,4 @@
-"""Detects that a service works although no answer of it is read.
+"""Detects that a service is working although none of its answers is read.
 
 Its log may have gone away, changed its format, or be buffered and written in bursts. The service's
 CPU time since the last answer is compared with the CPU time that its answers took so far.
@@ -7,15 +7,16 @@ CPU time since the last answer is compared with the CPU time that its answers to
 from __future__ import annotations
 
 _LEAST_S = 1.0
-"""Seconds of silence that are never reported, as scrapes come every half second."""
+"""Longest silence in s that is never reported, as scrapes come every half second."""
 _UNHEARD_S = 2.0
 _UNHEARD_CPUS = 0.02
-"""CPUs above which a service is taken to work although no answer of it has been read yet."""
+"""CPU use above which a service is assumed to work although none of its answers has been read yet.
+"""
 _ANSWERS = 20
 """Silence is reported if the CPU time used since the last answer is enough for this many
 answers."""
 _USUAL = 0.3
-"""Part of its usual CPU use below which a service is taken to be idle."""
+"""Part of a service's usual CPU use below which the service is assumed to be idle."""
 _REMEMBERED_S = 30.0
 _STEPS_S = (1000, 300, 100, 30, 10, 3, 1)
 
@@ -57,7 +58,7 @@ class Silence:
         return expected >= _ANSWERS and self._silent_cpu_s >= _USUAL * usual * silent_s
 
     def _remember(self, answers: int, silent_s: float) -> None:
-        """Add to the CPU time per answer, which is taken over the last minute or so."""
+        """Update the CPU time per answer, which is computed over the last minute or so."""
         if self._heard_s > _REMEMBERED_S:
             self._heard, self._heard_s = self._heard / 2, self._heard_s / 2
             self._heard_cpu_s /= 2
@@ -67,5 +68,5 @@ class Silence:
 
 
 def _step(silent_s: float) -> int:
-    """The duration rounded down to one of a few steps, so that a message rarely changes."""
+    """Round the duration down to one of a few steps, so that a message rarely changes."""
     return next((step for step in _STEPS_S if silent_s >= step), 1)

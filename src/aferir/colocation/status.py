@@ -1,7 +1,8 @@
 """Writes and reads the status of running co-locations, as values and as a sentence.
 
-The controller replaces the status file once a second, beside its record of what to restore. It is
-MessagePack: JSON has no infinity, which is the upper end of an interval from few answers.
+The controller replaces the status file once a second, in the folder of its record of what to
+restore. The file is MessagePack, since JSON lacks infinity: the upper end of an interval is
+infinite if there are few answers.
 """
 
 from __future__ import annotations

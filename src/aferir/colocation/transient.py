@@ -18,7 +18,7 @@ from aferir.errors import AferirError, ProgramError
 from aferir.linux import process
 
 _RUNS = Path("/run/systemd/system")
-"""Folder that exists if systemd is the first process (sd_booted(3))."""
+"""Folder that exists if and only if systemd is the first process (sd_booted(3))."""
 _CONTROLLERS = "cpu cpuset io memory"
 _ROOT_SLICE = "-.slice"
 _FORGET_S = 5.0

@@ -28,8 +28,9 @@ _MOST_OPEN = 512
 """Largest number of open files: the default limit of a process is 1,024, and a JVM has thousands of
 threads."""
 _BYTES = 8_192
-"""Bytes per read: more than any of these files holds, except /proc/stat, whose first line is
-enough."""
+"""Number of bytes per read: more than any of these files holds, except /proc/stat, whose first line
+is enough.
+"""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,7 +242,7 @@ class Watch:
 
 
 def _of_group(group: Group | None, controller: str, v1: str, v2: str) -> str:
-    """Path of the group's file in version 1, else in version 2; "" if it has neither."""
+    """Path of the group's file in version 1, or else in version 2; "" if the group has neither."""
     folders = group.folders if group else {}
     if controller in folders:
         return str(folders[controller] / v1)

@@ -26,11 +26,12 @@ _EVERY_S = 0.45
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters of the two groups at one moment."""
+    """Counters of the service's and the batch program's groups at one moment."""
 
     time_s: float
     waited_s: tuple[float, float, float] | None = None
-    """Seconds in which some task of the service waited for a processor, memory, a disk."""
+    """Seconds in which some task of the service waited for a processor, for memory, and for a disk.
+    """
     disk_bytes: int = 0
     """Bytes that the batch program has read and written."""
     batch_memory_bytes: int = 0
@@ -38,7 +39,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """Waiting of the service between two moments, and the use of disks and memory."""
+    """Waiting of the service between two moments, and the use of disks and memory meanwhile."""
 
     waits: Waits | None = None
     """Shares of time in which the service waited; None if it has no group of its own in version 2.
@@ -128,7 +129,7 @@ def _number(path: Path) -> int:
 
 
 class Waiting:
-    """Samples both groups twice a second."""
+    """Samples the service's and the batch program's groups twice a second."""
 
     def __init__(self, service: Path | None, batch: dict[str, Path]) -> None:
         self._service = service
@@ -145,7 +146,7 @@ class Waiting:
         """Resources that can be limited for the batch."""
 
     def look(self, time_s: float) -> Used:
-        """Return what happened in the last whole interval. `time_s`: on a monotonic clock."""
+        """Return waiting and use in the last whole interval; `time_s` is on a monotonic clock."""
         if self._last is not None and time_s < self._last.time_s + _EVERY_S:
             return self._used
         now = count(time_s, self._service, self._batch)

@@ -48,7 +48,7 @@ class Factor(msgspec.Struct, frozen=True):
 
     @property
     def field(self) -> str:
-        """Key of environments that it varies; empty for a parameter of workloads."""
+        """Key of environments that the factor varies; empty if it varies one of workloads."""
         return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else ""
 
 
@@ -147,7 +147,7 @@ def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Leve
 
 
 def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level, ...]:
-    """Levels of a key of environments, read as the values in their tables are."""
+    """Levels of a key of environments, read in the same way as values in their tables."""
     levels: list[Level] = []
     for place, written in enumerate(_list(fields, name), start=1):
         key = f"{name}[{place}]"
@@ -209,7 +209,9 @@ def variant(
     host: HostLimits,
     problems: Problems,
 ) -> EnvironmentSpec | None:
-    """Specification of an environment with those levels, named `container[cpus=1]`; None: wrong.
+    """Specification of an environment with the `chosen` levels; None if it is wrong.
+
+    It is named after the levels, as in `container[cpus=1]`.
 
     `pinned=true` keeps the CPUs that the environment is pinned to, `pinned=false` removes the
     pinning.

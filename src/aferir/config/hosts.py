@@ -25,7 +25,7 @@ MOST_HOSTS = 1000
 
 
 def words(written: str) -> tuple[str, ...]:
-    """Words of a command. Errors: ValueError if it is not quoted as for a shell, or empty."""
+    """Words of a command. Errors: ValueError if it is empty, or not quoted as for a shell."""
     words = tuple(shlex.split(written))
     if not words:
         raise ValueError("is not the command that reaches the host")

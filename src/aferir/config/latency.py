@@ -29,9 +29,11 @@ class Address(msgspec.Struct, frozen=True):
 
 
 Start = Callable[[Address, Sla, Sequence[str]], Sensor]
-"""Starts a sensor; the expressions are for lines that are no responses. Errors: UsageError."""
+"""Function that starts a sensor; its expressions match lines that are no responses. Errors:
+UsageError.
+"""
 Reading = Callable[[Address], Parser]
-"""Makes the parser of one line of a log. Errors: UsageError."""
+"""Function that makes the parser of one line of a log. Errors: UsageError."""
 
 
 class Scheme(msgspec.Struct, frozen=True, kw_only=True):

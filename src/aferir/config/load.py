@@ -176,7 +176,7 @@ def _with_hosts(
 
 
 def _used(hosts: Sequence[HostSpec], specs: Sequence[EnvironmentSpec]) -> tuple[HostSpec, ...]:
-    """Hosts that an environment names."""
+    """Hosts that are named by at least one environment."""
     named = {name for spec in specs for name in spec.host.split(",")}
     return tuple(one for one in hosts if one.name in named)
 

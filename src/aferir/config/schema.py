@@ -130,7 +130,7 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
 def table(
     declared: Sequence[Field], tag: Mapping[str, Any] = {}, *, described: str = ""
 ) -> dict[str, Any]:
-    """Schema of a table with these keys and no others; `tag`: required keys with their schemas."""
+    """Schema of a table with exactly the declared keys; `tag`: required keys and their schemas."""
     needed = [*tag, *(field.key for field in declared if field.required)]
     schema: dict[str, Any] = {
         "type": "object",
@@ -148,7 +148,7 @@ _EITHER: Mapping[str, Any] = {
     "if": {"required": ["repetitions"]},
     "then": {"properties": dict.fromkeys(_RULE, False)},
 }
-"""Either `repetitions`, or all three keys of an adaptive rule."""
+"""Rule that a table has either `repetitions`, or all three keys of an adaptive rule."""
 
 
 def _server() -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _needed(key: str, programs: Mapping[str, Program[Any]]) -> dict[str, Any]:
 
 
 def _by(key: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Union tagged by that key: an editor completes the tag first, and then its other keys."""
+    """Union of tables, told apart by `key`: an editor completes that key first, then the others."""
     return {
         "type": "object",
         "required": [key],

@@ -17,7 +17,7 @@ import msgspec
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """Resources that allocations under way share; by default none."""
+    """Resources that allocations share while they are under way; by default there are none."""
 
     hosts: int | None = None
     """Number of hosts; None: each allocation has a host of its own."""
@@ -33,7 +33,7 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if self.hosts is not None and self.hosts < 1:
             raise ValueError("hosts: at least one")
         if self.at_once < 1:

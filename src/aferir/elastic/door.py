@@ -1,4 +1,4 @@
-"""Front's door: the HTTP requests of clients and administrators, and the responses to them.
+"""Handles the HTTP requests of Front's clients and administrators.
 
 A client sends `GET /` and is answered when it has been placed: 302 to its Node, with the path by
 which it leaves in `Aferir-Leave`, or 503. It leaves by `DELETE` of that path, which nobody else can
@@ -52,10 +52,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inside(Protocol):
-    """The service behind the door."""
+    """Interface of the service whose requests a `Door` handles."""
 
     def receive(self) -> tuple[int, asyncio.Future[Action]]:
-        """Register a new client; returns its number and a future of where it is placed."""
+        """Register a new client; returns its number, and a future of where it is to be placed."""
         ...
 
     def answered(self, client: int) -> None:
@@ -176,7 +176,7 @@ class Door:
         return http.answer(HTTPStatus.NO_CONTENT)
 
     def _look(self, request: http.Request) -> bytes:
-        """The status or the live page, with the token as bearer (RFC 6750) or in the query."""
+        """Return the status or the live page if the token is in the header (RFC 6750) or query."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         given = given or request.query.get("token", "")
         if not hmac.compare_digest(given.encode(), self.token.encode()):

@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The environment's quota of Nodes; None: no quota."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the setting, if one is impossible."""
+        """Check the settings. Errors: ValueError that names an impossible one."""
         if self.clients_per_node < 1:
             raise ValueError("clients_per_node: a Node serves at least one client")
         if self.most_nodes is not None and self.most_nodes < 1:
@@ -110,7 +110,7 @@ class Front:
         self.nodes: dict[int, int] = {}
         """Number of clients of each ready Node."""
         self.pending: dict[int, None] = {}
-        """Allocations under way."""
+        """Nodes whose allocation is under way."""
         self.place: dict[int, int] = {}
         """Node of each client that is being served."""
         self.waiting: dict[int, float] = {}
@@ -131,7 +131,7 @@ class Front:
         return self._provision(now, [])
 
     def arrive(self, now: float, client: int) -> list[Action]:
-        """A client requests the video. Errors: ValueError if `client` is not new."""
+        """Event: a client requests the video. Errors: ValueError if `client` is not new."""
         if client in self.place or client in self.waiting:
             raise ValueError(f"client {client} is here already")
         self.books.received += 1
@@ -145,7 +145,7 @@ class Front:
         return self._provision(now, actions)
 
     def leave(self, now: float, client: int, outcome: Outcome = "served") -> list[Action]:
-        """A client leaves: `served` to the end of the video, or earlier for another reason.
+        """Event: a client leaves, `served` to the end of the video, or earlier for another reason.
 
         A client that is still waiting counts as abandoned in any case. A client that is unknown,
         because it was blocked or has left, is ignored.
@@ -167,7 +167,7 @@ class Front:
         return self._provision(now, actions)
 
     def ready(self, now: float, node: int) -> list[Action]:
-        """An allocation has succeeded; clients are placed in order of arrival."""
+        """Event: an allocation has succeeded. Clients are placed in order of arrival."""
         if node not in self.pending:
             return []
         del self.pending[node]
@@ -180,7 +180,7 @@ class Front:
         return self._provision(now, actions)
 
     def allocation_failed(self, now: float, node: int) -> list[Action]:
-        """An allocation has failed; it is retried a few times while clients wait."""
+        """Event: an allocation has failed. It is retried a few times while clients wait."""
         if node not in self.pending:
             return []
         del self.pending[node]
@@ -196,7 +196,7 @@ class Front:
         return actions
 
     def lost(self, now: float, node: int) -> list[Action]:
-        """An instance has died; its clients count as failed and may request the video again."""
+        """Event: an instance has died. Its clients count as failed; they may request again."""
         if node not in self.nodes:
             return self.allocation_failed(now, node)
         gone = self._members[node]

@@ -23,7 +23,7 @@ class Hibernation(msgspec.Struct, frozen=True, kw_only=True):
     """Time that a hibernated host takes until it can carry out an allocation."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if self.hosts < 1 or self.per_host < 1:
             raise ValueError("hibernation: at least one host, and one instance on each")
         if not (self.after_s >= 0 and 0 <= self.wake_s < math.inf):
@@ -84,7 +84,7 @@ class Hosts:
         return max(0.0, chosen.ready_s - now)
 
     def release(self, now: float, node: int) -> None:
-        """Take an instance off its host; one that was never placed is ignored."""
+        """Remove an instance from its host; an instance that was never placed is ignored."""
         host = self._of.pop(node, None)
         if host is None:
             return

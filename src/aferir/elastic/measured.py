@@ -1,4 +1,4 @@
-"""Stores results of the first two steps for the third: a host's capacity, and allocation times."""
+"""Stores what steps 1 and 2 measured, for step 3: a host's capacity, and allocation times."""
 
 from __future__ import annotations
 

@@ -11,7 +11,10 @@ import numpy as np
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """The state after each event, which lasts until the next one. All fields have one length."""
+    """The state after each event, which lasts until the next event.
+
+    All fields have the same length.
+    """
 
     times_s: tuple[float, ...]
     clients: tuple[int, ...]

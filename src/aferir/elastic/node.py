@@ -102,7 +102,7 @@ def native_node(
 
 
 def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template:
-    """Template of a Node's image; `folder` is for a file that must last as long as it does."""
+    """Template of a Node's image; `folder` gets a file that must exist as long as the template."""
     path = folder / "nginx.conf"
     path.write_text(
         configuration(_INSIDE, "0.0.0.0", 80, sent_bps=sent_bps, foreground=False),  # noqa: S104 - an instance's own

@@ -12,7 +12,8 @@ from aferir.machine import packages
 from aferir.model.record import Series, Warning
 
 _HZ = "199"
-"""Sampling rate in Hz, chosen to be out of step with events at 100 Hz."""
+"""Sampling rate in Hz: neither a divisor nor a multiple of the 100 Hz at which other things happen.
+"""
 _MOST_ROWS = 15
 _LIMIT_S = 120.0
 _END_S = 20.0

@@ -22,9 +22,9 @@ from aferir.elastic.simulate import Load, Result, gamma, simulate
 
 VIDEO_S = 1800.0
 RUNS = 50
-"""Simulated runs of a cell. Ten were published, but ten are too few: three seeds gave means of 8.9,
-12.4 and 14.2 blocked clients for one cell (OpenNebula, KVM, 200 clients), whose published best is
-10.
+"""Simulated runs of a cell. Ten were published, but ten are too few: for one cell (OpenNebula, KVM,
+200 clients), whose published best is 10, three seeds gave means of 8.9, 12.4 and 14.2 blocked
+clients.
 """
 _LATENCIES = "allocation_latency.csv"
 _BLOCKED = "vod_blocking.csv"
@@ -157,7 +157,7 @@ def _cell(row: dict[str, str], latency: dict[str, str]) -> Cell:
 
 
 def course(cell: Cell, fits: Mapping[str, Fit], seed: int, run: int) -> Result:
-    """One of the runs with contention once more, with its course over time."""
+    """Simulate one of the runs with contention again, and return its course over time."""
     return _run(cell, _shared(cell, fits[cell.hypervisor].store_s), seed, run)
 
 

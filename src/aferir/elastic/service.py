@@ -48,7 +48,7 @@ class Site(Protocol):
 
 
 class Service:
-    """One Front; everything runs in the event loop in which `start` was called."""
+    """Runs one Front, entirely in the event loop in which `start` was called."""
 
     def __init__(
         self, settings: Settings, site: Site, ledger: Ledger, limits: Limits | None = None
@@ -250,7 +250,7 @@ class Service:
                     self._spawn(self._release(node))
 
     def receive(self) -> tuple[int, asyncio.Future[Action]]:
-        """Register a new client with Front; returns its number and a future of its place."""
+        """Register a new client with Front; returns its number, and a future of its Node."""
         client = self._next_client
         self._next_client += 1
         self._note("received", client)

@@ -31,7 +31,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """One of `arrivals.SHAPES`."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if self.clients < 1:
             raise ValueError("clients: at least one")
         if self.shape not in SHAPES:

@@ -32,8 +32,9 @@ RATES_BPS = (0.1e6, 100e6)
 _FRAMES_HZ = 25
 _PIECE_S = 30
 _SETTLING_S = 2
-"""Seconds that are encoded and dropped before the piece, as the rate control needs time to settle:
-the first second is a sixth above the rate."""
+"""Seconds that are encoded before the piece and then dropped, since the rate control needs time to
+settle: the first second is a sixth above the rate.
+"""
 _BITS_PER_PIXEL = 0.47
 """Bits per pixel of noisy pictures: those of 640 x 360 at the published rate. The picture's size
 is computed from the rate, so that the encoder neither starves nor pads."""
@@ -52,7 +53,7 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
     content: Content = "h264"
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         least, most = RATES_BPS
         if not 0 < self.seconds < math.inf:
             raise ValueError(f"video: {self.seconds} s is no length")

@@ -24,12 +24,12 @@ from aferir.linux.process import Completed
 from aferir.linux.running import Running
 
 _CHUNK = 1 << 20
-"""Bytes of a file in one message."""
+"""Size in bytes of the piece of a file in one message."""
 _POLL_S = (0.002, 0.02)
 """First and longest polling period of a running program, in s; it doubles in between."""
 _ANSWER_S = 300.0
-"""Time limit of an answer in s: the agent has one thread, and is slow on an emulated, shared CPU.
-With a load of 38 on two CPUs, programs that had been killed were still there after 60 s.
+"""Time limit in s of an answer: the agent has one thread, and is slow on an emulated, shared CPU.
+With a load of 38 on two CPUs, processes still existed 60 s after they had been killed.
 """
 _VARIABLES = {
     "HOME": "/root",
@@ -49,9 +49,9 @@ while [ $left -gt 0 ]; do
 done 2> /dev/null
 true
 """
-"""Script that asks the process FIRST to end, with 2 s to do so, and then kills every process whose
-environment has the line AIM, until none is left. It ignores grep's exit code, since grep fails
-whenever any process ends while it reads.
+"""Script that kills every process whose environment has the line AIM, until none is left; the
+process FIRST first gets SIGTERM, and 2 s to end. The exit code of grep is ignored, since grep fails
+if any process ends while it reads.
 """
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done
@@ -61,7 +61,7 @@ while [ "$(stat -c %s "$3")" != "$1" ]; do
 done
 chmod "$2" "$3"
 """
-"""Script that receives a file; it retries since the guest's kernel reads nothing from the port
+"""Script that receives a file. It retries, since the guest's kernel reads nothing from the port
 until it knows that the other end is open.
 """
 
@@ -167,7 +167,7 @@ def _start(
 
 
 def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any] | None:
-    """Final status of a program; None if it still runs after the limit.
+    """Final status of a program; None if it still runs after `limit_s`.
 
     Time in which we were stopped ourselves does not count.
     """

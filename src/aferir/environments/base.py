@@ -203,7 +203,7 @@ class Instance(Protocol):
 
 
 class Environment(Protocol):
-    """One kind of environment."""
+    """One kind of environment on this machine, which makes instances."""
 
     kind: str
 
@@ -244,7 +244,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of environment: all that the rest of aferir needs to know about it."""
 
     name: str
-    """Value of `kind` in an experiment file."""
+    """Value of the key `kind` in an experiment file."""
     spec: type[EnvironmentSpec]
     """Struct that specifies one environment of the kind, and declares its keys."""
     make: Callable[[Context], Environment]
@@ -252,7 +252,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     clean: Mapping[str, Cleaner] = {}
     """Cleaner for each kind of journal entry that only this kind of environment writes."""
     least_memory_bytes: int = 2**24
-    """Smallest memory in bytes with which an instance, or one of its nodes, starts."""
+    """Smallest memory in bytes with which an instance, or each node of one, starts."""
     most_cpus: int | None = None
     """Largest number of CPUs of one instance; None: as many as the host has."""
     on_host: bool = False

@@ -20,14 +20,14 @@ def readable(said: str) -> list[str]:
 
 
 def telling(lines: list[str]) -> list[str]:
-    """The line of a kernel panic, since a call trace follows it; else the last three lines."""
+    """The line of a kernel panic, without the call trace after it; else the last three lines."""
     return [line for line in lines if "Kernel panic" in line][:1] or lines[-3:]
 
 
 def did_not_boot(
     program: str, child: subprocess.Popen[str], limit_s: float, consoles: Sequence[Path]
 ) -> ProgramError:
-    """Error about a guest that has not booted, with the relevant lines of its consoles.
+    """Error that a guest has not booted, with the relevant lines of its consoles.
 
     `program` is what users call the child that is the guest.
     """

@@ -23,11 +23,12 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name in words that complete "... comes from the": `seccomp filter`."""
     without: Mapping[str, object]
-    """Keys of the environment's table that remove it, with their values; None: delete the key."""
+    """Keys to set in the environment's table to remove the feature; None as value deletes the key.
+    """
     remedy: str
     """Advice that removes the feature: a sentence without its full stop."""
     gives_up: str
-    """Loss without the feature, as a phrase that follows the words "this gives up"."""
+    """What is lost without the feature, as a phrase that follows the words "this gives up"."""
 
 
 CPUS = Feature(

@@ -58,7 +58,7 @@ def make(
 def accounting(
     folders: Mapping[str, Path], first_program: str, *, made_below: str, own_kernel: bool
 ) -> Accounting:
-    """Groups that have members, and the host pids of the instance's first program.
+    """Find the groups that have members, and the host's pids of the instance's first program.
 
     With `own_kernel`, the pids are all those that run the instance's kernel. An engine makes a
     child group, whose name matches `made_below` (empty: none is made). That one is returned for

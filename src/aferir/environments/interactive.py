@@ -32,11 +32,11 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     copied_s: float
     """Time from the request until the files and control groups of the instance exist."""
     booted_s: float
-    """Time from then until the instance's first program runs."""
+    """Time from the end of `copied_s` until the instance's first program runs."""
     ready_s: float
-    """Time from then until a first command has been run in the instance."""
+    """Time from the end of `booted_s` until a first command has been run in the instance."""
     answered_s: float
-    """Time from then until the first output of the next command has arrived."""
+    """Time from the end of `ready_s` until the first output of the next command has arrived."""
     total_s: float
     """Time from the request until that output, measured separately from the parts above."""
     released_s: float
@@ -62,7 +62,7 @@ class Outcome(msgspec.Struct, frozen=True):
 def once(
     environment: Environment, spec: EnvironmentSpec, hold: Callable[[], object] = lambda: None
 ) -> Ledger:
-    """One request; `hold` is called before the instance is released.
+    """Make and release one instance; `hold` is called before the release.
 
     Errors: those of the environment.
     """
@@ -84,7 +84,7 @@ def sequential(
     requests: int,
     before: Callable[[], object] = lambda: None,
 ) -> Outcome:
-    """Requests one after another: each starts after the release of the instance before it.
+    """Make requests one after another: each starts after the release of the instance before it.
 
     `before` is called ahead of each.
     """
@@ -98,7 +98,7 @@ def sequential(
 def together(
     environment: Environment, spec: EnvironmentSpec, requests: int, apart_s: float = 0.0
 ) -> Outcome:
-    """Requests at intervals of `apart_s`, whether or not earlier ones are done; 0: a burst.
+    """Make requests at intervals of `apart_s`, whether or not earlier ones are done; 0: at once.
 
     No instance is released before the last request has been answered or has failed, so that all
     earlier instances exist while a later one is made.

@@ -22,7 +22,7 @@ class JsonSocket:
     """One connection; requests and answers alternate, whichever thread calls."""
 
     def __init__(self, path: Path, connected: socket.socket | None = None) -> None:
-        """Connection to the socket at `path`, or over one end of a pair of sockets."""
+        """Prepare a connection to the socket at `path`, or use one end of a pair of sockets."""
         self._socket = connected or socket.socket(socket.AF_UNIX)
         self._path = path
         self._buffer = b""

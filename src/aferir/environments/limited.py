@@ -129,7 +129,7 @@ class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
 
 
 def wrong_network(spec: EnvironmentSpec, network: str) -> tuple[Wrong, ...]:
-    """Report a key `network` other than `none` in an environment on several hosts."""
+    """Report a value of the key `network` other than `none` in an environment on several hosts."""
     if not spec.is_spread or network == "none":
         return ()
     said = "instances on several hosts have a network of their own"
@@ -138,7 +138,7 @@ def wrong_network(spec: EnvironmentSpec, network: str) -> tuple[Wrong, ...]:
 
 @contextlib.contextmanager
 def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
-    """Make the disk of an instance that the block makes; removed if the block fails."""
+    """Make the disk of the instance that the block makes; removed again if the block fails."""
     if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
         yield None
         return
@@ -157,7 +157,7 @@ def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
 def files(
     environment: Mapping[str, str], disk: limited_disk.Disk | None
 ) -> Iterator[dict[str, str]]:
-    """Environment variables of a run; its scratch folder, if any, is on the instance's own disk."""
+    """Environment variables of a run, with its scratch folder, if any, on the instance's disk."""
     if disk is None or SCRATCH not in environment:
         yield dict(environment)
         return

@@ -24,7 +24,7 @@ _ALONE = Context()
 
 
 class NativeSpec(DiskSpec, frozen=True, kw_only=True):
-    """Specification of programs on the host itself."""
+    """An environment that is the host itself."""
 
     kind: EnvironmentKind = "native"
 
@@ -67,7 +67,7 @@ class Native:
 
 
 def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
-    """Make a control group with those limits; returns its journal entry and its folders."""
+    """Make a control group with `limits`; returns its journal entry and its folders."""
     entry = journal.write("cgroup", {})
     try:
         return entry, cgroup.make(f"aferir-{entry.id}", limits, cgroup.layout())
@@ -78,7 +78,7 @@ def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
 
 
 def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool) -> cgroup.Limits:
-    """Limits of a native environment that take a control group.
+    """Limits of a native environment that its control group enforces.
 
     Without permission for control groups, memory is not limited, but a quota is never ignored,
     since it changes the figures. With permission, a group is made even without limits: containers
@@ -125,7 +125,7 @@ class NativeInstance:
         self._disk: limited_disk.Disk | None = None
 
     def use_disk(self, disk: limited_disk.Disk | None) -> None:
-        """Place programs' files on that disk, if there is one; `release` releases it."""
+        """Place the files of programs on `disk`, if there is one; `release` also releases it."""
         if disk is not None:
             disk.hold(self.accounting.cgroups)
         self._disk = disk

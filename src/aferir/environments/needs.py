@@ -1,4 +1,4 @@
-"""Requirements of kinds whose instances are groups of host processes."""
+"""Checks the requirements of environments whose instances are groups of host processes."""
 
 from __future__ import annotations
 

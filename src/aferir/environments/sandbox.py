@@ -45,7 +45,7 @@ from aferir.model.plan import EnvironmentSpec
 _CONTROLLERS = ("cpu", "memory")
 _START_LIMIT_S = 60.0
 _END_S = 10.0
-"""Time limit in s for an instance to end once the input of its first program is closed."""
+"""Time limit in s for an instance to end after the input of its first program was closed."""
 
 
 class Sandbox:
@@ -258,7 +258,7 @@ def kind(
     *,
     spreads: bool = False,
 ) -> Kind:
-    """Kind of environment that a tool makes; `features` are those beyond the common ones.
+    """Declare the kind of environment that a tool makes, with `features` beyond the common ones.
 
     With `spreads` its instances have a network of their own, to which those of other hosts may be
     joined.
@@ -296,7 +296,7 @@ def _start(place: Place, tool: Tool, folders: Mapping[str, Path]) -> subprocess.
 
 
 def _greeted(tool: Tool, entry: Entry, child: subprocess.Popen[str]) -> Inside:
-    """Connection to its first program once that answers.
+    """Return the connection to the instance's first program once that answers.
 
     Errors: ProgramError with the tool's log.
     """
@@ -318,7 +318,7 @@ def _greeted(tool: Tool, entry: Entry, child: subprocess.Popen[str]) -> Inside:
 
 
 def _ended(child: subprocess.Popen[str]) -> bool:
-    """Close the input of its first program; True if the instance then ends with exit code 0."""
+    """Close the first program's input; returns True if the instance then ends with exit code 0."""
     if child.poll() is None and child.stdin is not None:
         with contextlib.suppress(OSError):
             child.stdin.close()

@@ -1,4 +1,4 @@
-"""Runs the same program in several instances of an environment: what tenants cost each other."""
+"""Runs the same program in several instances of an environment, to measure their mutual cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentSpec
 
 _VARIABLE = "AFERIR_TENANTS"
-"""Environment variable that marks all processes of one call for the tenants."""
+"""Environment variable that marks all processes started for the tenants by one call."""
 
 
 def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:

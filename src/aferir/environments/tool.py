@@ -64,12 +64,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     cleaned up: an instance ends once the input of its first program is closed.
     """
     group: str = ""
-    """Pattern of the name of the control group that an engine makes below ours; empty: none."""
+    """Pattern of the name of the control group that an engine makes below the instance's; empty: it
+    makes none.
+    """
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
-    """Details of the journal entry that `forget` needs."""
+    """Returns details that the journal entry must hold because `forget` needs them."""
     rootless: bool = False
     """True if an ordinary user can start it, as root of a user namespace unless it is an engine."""
     host_folders: bool = False
-    """True if /dev, /proc and /sys must be mounted in the root because the tool does not."""
+    """True if aferir must mount /dev, /proc and /sys in the root because the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None
-    """Removes processes and records of the tool for an instance of that name."""
+    """Removes the tool's processes and records of an instance, by its name."""

@@ -26,7 +26,7 @@ _OTHER_QUESTIONS = (
     *("clock", "mpi-clock", "colocation"),
     *("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie"),
 )
-"""Programs whose duration does not measure performance, since they run for a given time."""
+"""Programs that run for a given time, so that their duration does not measure performance."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +79,8 @@ def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[
 def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]:
     """Mean of each environment's figures, over the groups that all environments have.
 
-    Each group counts once, also if an environment has several figures in it: groups of large
-    figures would otherwise make it dearer than an environment that has one in each. If no group is
+    Each group counts once, even if an environment has several figures in it: otherwise groups with
+    large figures would make it dearer than an environment with one figure in each. If no group is
     common to all, environments with the most groups are compared, and the others lack the
     criterion.
     """

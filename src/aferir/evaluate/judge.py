@@ -19,7 +19,7 @@ from aferir.evaluate.profile import CRITERIA, Criterion, Weights
 from aferir.statistics.intervals import Interval
 
 DRAWS = 20_000
-"""Draws of all figures: a share of 50 % is known to within 0.7 % then."""
+"""Number of draws of all figures: a share of 50 % is then known to within 0.7 %."""
 LEVEL = 0.95
 
 _Scores = NDArray[np.float64]
@@ -31,10 +31,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     emulated: bool
     score: float
-    """Weighted cost over that of the first: 1 for the first, 1.1 for 10 % worse."""
+    """Weighted cost divided by that of the first environment: 1.1 for 10 % worse."""
     interval: Interval
     first_share: float
-    """Share of the draws in which it is first."""
+    """Share of the draws in which the environment is first."""
     best_place: int
     worst_place: int
     """Range of places (`best_place`, `worst_place`) that holds 95 % of the draws."""
@@ -53,7 +53,9 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     criterion: Criterion
     weight: float
     below: Crossing | None
-    """Nearest crossing below the weight; None: not even 0 makes another one first."""
+    """Nearest crossing below the weight; None: no other environment would be first even with a
+    weight of 0.
+    """
     above: Crossing | None
 
 
@@ -68,7 +70,7 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer."""
+    """Result of the whole evaluation: ranking, moves of weights, and missing figures."""
 
     weights: dict[str, float]
     """Weights of the criteria that were used."""

@@ -1,4 +1,4 @@
-"""The page of an evaluation: sections of the report's blocks."""
+"""The page of an evaluation, made of the same blocks as a report."""
 
 from __future__ import annotations
 

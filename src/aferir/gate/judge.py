@@ -25,14 +25,14 @@ FEWEST = 8
 
 
 class Values(msgspec.Struct, frozen=True):
-    """Values of a metric of two arms in the same rounds, pair by pair."""
+    """Values of one metric for both arms, pair by pair from the same rounds."""
 
     base: tuple[float, ...]
     head: tuple[float, ...]
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """Precision of this machine, from the same program in both arms."""
+    """Precision of this machine, found by running the same program in both arms."""
 
     pairs: int
     ratio: Ratio
@@ -134,7 +134,7 @@ def judge(
 
 
 def judge_itself(values: Values, planned: int, limits: Limits) -> Seen:
-    """Precision from two arms with the same program."""
+    """Compute the precision of this machine from two arms with the same program."""
     ratio = paired_ratio(values.head, values.base)
     spread = None
     if ratio.log_error is not None:

@@ -28,7 +28,7 @@ SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""
 _AGAIN_S = 0.5
 _LONGEST = frames.LONGEST - 2**10
-"""Largest value in bytes; the remaining bytes of its message are for what surrounds the value."""
+"""Largest size in bytes of an answer's value; the rest of the message is for its other fields."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals that end the agent; a shell starts background processes with SIGINT ignored, and Python
 keeps that setting.

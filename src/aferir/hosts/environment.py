@@ -42,7 +42,7 @@ class Host:
         """Store how the host is reached; `attendant` keeps connections alive, None: a new one."""
         self.spec = spec
         self.in_doubt = False
-        """True once an agent did not end by itself, until its host has been cleaned up."""
+        """True from when an agent failed to end by itself until its host has been cleaned up."""
         self._attendant = attendant
         self._line: Line | None = None
 

@@ -36,7 +36,7 @@ class CloudHost:
     """Instances of a cloud that are used as one host."""
 
     clock: Offset | None = None
-    """Always None: each instance has a clock of its own, known while the instance exists."""
+    """Always None, since each instance has a clock of its own while it exists."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CloudHost:
         return self._cloud.check()
 
     def describe(self) -> messages.Host:
-        """Description of an instance, which is made for that and released again."""
+        """Description of an instance that is made for this purpose and then released."""
         host, server = self.begin()
         try:
             return host.describe()
@@ -88,7 +88,7 @@ class CloudHost:
         return host, server
 
     def end(self, host: Host, server: Server) -> float:
-        """Release an instance; returns the duration in s of that. Errors: as of the cloud."""
+        """Release an instance; returns how long that took, in s. Errors: as of the cloud."""
         host.lose()
         self._live.pop(server.name, None)
         return self._cloud.delete(server.name)
@@ -97,7 +97,7 @@ class CloudHost:
         """Do nothing: instances are released by those who made them, and by `close`."""
 
     def close(self, within_s: float = STEP_S) -> list[str]:
-        """Release all instances; returns messages about those that may be there still."""
+        """Release all instances; returns messages about those that may still exist."""
         for host in self._live.values():
             host.lose()
         self._live.clear()

@@ -57,8 +57,8 @@ try:
 except ConnectionRefusedError:
     pass' "$@"
 """
-"""Shell command that succeeds if a host answers at port 22, be it that the port is closed; ping(8)
-may not be installed.
+"""Shell command that succeeds if a host answers at port 22, even by a refusal; ping(8) may not be
+installed.
 """
 
 

@@ -123,7 +123,7 @@ def reach(specs: Sequence[HostSpec]) -> Reached:
 
 
 def _there(spec: HostSpec, made: Mapping[str, Allocation]) -> HostSpec:
-    """Host with the command that reaches it; an allocation in `made` provides that of its nodes."""
+    """Return the host with the command that reaches it, which its allocation in `made` provides."""
     if spec.allocated is None:
         return spec
     reach = made[spec.allocated.name].reach[spec.number - 1]

@@ -23,7 +23,9 @@ from aferir.model.variables import ENTER
 _RANK = 'exec "${AFERIR_HERE:-$AFERIR_PROGRAMS}/${0##*/}" "$@"'
 """Shell command of a rank: its program is in the folder into which the host's agent copied it."""
 _HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
-"""Keeps that folder in a variable that MPICH does not replace by its value on the first host."""
+"""Shell command that copies the folder's path to a variable of another name, since MPICH replaces
+the original variable by its value on the first host.
+"""
 _NOBODY = "/bin/false"
 """Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
 """

@@ -106,7 +106,7 @@ class SpreadEnvironment:
 
 
 def _overlay(spec: EnvironmentSpec, names: tuple[str, ...], hosts: tuple[str, ...]) -> Overlay:
-    """A network for instances on these hosts, as the first one sees it. Errors: MissingError."""
+    """Network for instances on these hosts, seen from the first host. Errors: MissingError."""
     without = [name for name, address in zip(names, hosts, strict=True) if not address]
     if without:
         raise MissingError(

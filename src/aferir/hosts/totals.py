@@ -28,7 +28,7 @@ _UNITS = {POWER: "W", ERROR: "W", ENERGY: "J"}
 
 @contextmanager
 def metered(hosts: Sequence[Host]) -> Iterator[dict[str, messages.Metered]]:
-    """Read the power meters of those hosts during the block; then the result has them by host.
+    """Read the power meters of `hosts` during the block; afterwards the result has them by host.
 
     A host without a source of `power`, or whose connection is lost, has no entry.
     """

@@ -79,7 +79,7 @@ def check() -> None:
 
 
 def make(root: Path, kernel: Path, archive: bytes, disk: Path, work: Path) -> None:
-    """Write a raw disk; `root`: an ext4 image, which gets a label; `work`: a folder for pieces.
+    """Write a raw disk; `root` is an ext4 image, which gets a label, `work` a scratch folder.
 
     `archive` is an initramfs of ours with the `DRIVERS` of that kernel. Errors: those of `check`,
     ProgramError.
@@ -133,7 +133,7 @@ def _boot_partition(made: Path, kernel: Path, archive: Path, loader: Path) -> No
 
 
 def _put_bios_loader(disk: Path, core: Path) -> None:
-    """Write GRUB's boot.img and core.img to the disk, each with the sector of its next part."""
+    """Write GRUB's boot.img and core.img to the disk; each holds the sector of its next part."""
     first = bytearray((_GRUB / _BIOS / "boot.img").read_bytes())
     struct.pack_into("<Q", first, _KERNEL_SECTOR, _CORE_AT)
     rest = bytearray(core.read_bytes())

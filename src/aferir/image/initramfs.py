@@ -23,7 +23,7 @@ NETWORK_FOLDER = "lib/aferir-modules"
 """Folder of these modules, numbered in load order."""
 
 BOOTED = "aferir:booted"
-"""Written to the serial line when the kernel has started the first program."""
+"""Line that is written to the serial line when the kernel has started the first program."""
 AGENT_PORT = "org.qemu.guest_agent.0"
 
 _MOUNT = """\
@@ -106,7 +106,8 @@ MORTAL_INIT = f"""{_AGENT}{_UNTIL_AGENT_ENDS}"""
 """First program of a guest that powers off once its agent has ended, for whatever reason."""
 
 CONTAINER_MARK = "run/aferir-booted"
-"""File below the container's root that its first program creates as its first act."""
+"""File below the container's root that the container's first program creates before anything else.
+"""
 CONTAINER_INIT = f"""#!/bin/sh
 # First program of a container: says that it runs, then reaps what others leave behind.
 : > /{CONTAINER_MARK}
@@ -189,7 +190,7 @@ def cpio(files: list[File]) -> bytes:
 
 
 def member(archive: bytes, path: str) -> bytes:
-    """Content of the last file of that path in an archive of ours. Errors: KeyError."""
+    """Content of the last file with that path in an archive of ours. Errors: KeyError."""
     at, found = 0, None
     while at < len(archive):
         size, name_size = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))

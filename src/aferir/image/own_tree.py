@@ -20,7 +20,7 @@ _NOT_OURS = (": Permission denied", ": Operation not permitted")
 
 
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Path:
-    """Root of an image's files that belong to us: those of our image, or a copy of root's.
+    """Root of an image whose files belong to this user: of our own image, or a copy of root's.
 
     Errors: MissingError as of `userland.ensure`, ProgramError if they cannot be copied.
     """

@@ -50,7 +50,9 @@ chmod 755 "$1/sbin/aferir-guest" "$1/sbin/aferir-container"
 """
 
 _MANUALS_HOOK = '--essential-hook=mkdir -p "$1/usr/share/man/man1"'
-"""Makes a folder that links of Java's alternatives need although manual pages are excluded."""
+"""Hook that makes a folder which links of Java's alternatives need although manual pages are
+excluded.
+"""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ _PROGRAMS = ("mmdebstrap", "mke2fs", "dpkg-deb", "tar")
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """Contents of an image."""
+    """Metadata of an image: how it was made, and what it contains."""
 
     hash: str
     recipe: recipe.Recipe
@@ -251,7 +251,8 @@ def _quietly(command: list[str], variables: dict[str, str]) -> None:
 def _write_sources(suite: str, folder: Path) -> list[str]:
     """The host's own apt sources for `suite`, as files for mmdebstrap.
 
-    For another release they are derived from those of the host's own: an archive serves them all.
+    For another release they are derived from the host's own sources, since an archive serves all
+    releases.
     """
     apt = Path("/etc/apt")
     own = host_recipe().suite

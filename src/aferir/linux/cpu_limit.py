@@ -14,7 +14,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after that much CPU time of this process in user mode.
+    """Raise TimeoutError in the block after `seconds` of this process's CPU time in user mode.
 
     CPU time counts and not elapsed time, so that nothing is ended only because the machine was busy
     or stopped. Only the main thread executes signal handlers; in others there is no limit.

@@ -16,15 +16,15 @@ from pathlib import Path
 from aferir.linux import wait
 
 _MODIFY, _MOVED_TO, _CREATE = 0x2, 0x80, 0x100
-"""IN_MODIFY, IN_MOVED_TO, IN_CREATE (<sys/inotify.h>)."""
+"""Event masks of inotify(7), as in <sys/inotify.h>."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def until(condition: Callable[[], bool], timeout_s: float, *, folder: Path, pid: int) -> bool:
     """Wait until `condition` holds; it is checked whenever something changes in `folder`.
 
-    False if the child process `pid` ends first, or after `timeout_s`. Errors: OSError if the
-    folder does not exist.
+    Returns False if the child process `pid` ends first, or after `timeout_s`. Errors: OSError if
+    the folder does not exist.
     """
     deadline_s = wait.after(timeout_s)
     with _watch(folder) as changes, _handle(pid) as end:

@@ -28,7 +28,7 @@ _WAIT_S = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits for reads, and the same for writes, in a second, and the time of seeks; 0: none."""
+    """Limits per second for reads, and the same for writes, and the time of a seek; 0: none."""
 
     bytes_per_s: int = 0
     operations_per_s: int = 0
@@ -212,7 +212,7 @@ def _lift(have: cgroup.Layout, device: Path) -> None:
 
 
 def _devices(file: Path) -> list[Path]:
-    """Loop devices on the file itself, or on what `seeking_disk` shows of it."""
+    """Loop devices on the file itself, or on the file that `seeking_disk` shows instead of it."""
     if not file.exists():
         return []
     backing = {str(file.resolve()), str(seeking_disk.shown(file.resolve()))}

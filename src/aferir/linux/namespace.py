@@ -19,7 +19,7 @@ from aferir.linux.journal import Entry
 
 KIND = "namespace"
 FOLDER = Path("/run/netns")
-"""Folder of the names of ip-netns(8)."""
+"""Folder in which ip-netns(8) keeps the names of namespaces."""
 _TIME_LIMIT_S = 60.0
 _INTERFACE = "eth0"
 _CLONE_NEWNET = 0x40000000
@@ -62,7 +62,7 @@ class Star(msgspec.Struct, frozen=True):
 
 @contextmanager
 def star(hosts: int) -> Iterator[Star]:
-    """Make that many hosts on a bridge, and always remove them afterwards. Requires root.
+    """Make `hosts` hosts on one bridge, and always remove them afterwards. Requires root.
 
     Errors: as `veth_pair`.
     """

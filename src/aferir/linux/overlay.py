@@ -1,7 +1,7 @@
 """Connects an instance to those on other hosts by VXLAN (RFC 7348; ip-link(8), bridge(8)).
 
-The interface is made inside the instance's namespace, and only its UDP is the host's. So the host
-has no interface of the network, and whatever ends the instance removes all of it.
+The interface is made inside the instance's namespace; only its UDP packets go through the host. So
+the host has no interface in the network, and the end of the instance removes all of it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def mtu(name: str) -> int:
 
 
 def frames(entry: Entry) -> socket.socket:
-    """Open a socket for the frames of the interface that `for_guest` made (packet(7))."""
+    """Open a packet(7) socket for the frames of the guest's interface that `for_guest` made."""
     with ThreadPoolExecutor(1) as thread:  # which alone enters the namespace
         return thread.submit(_opened, name_of(entry)).result()
 

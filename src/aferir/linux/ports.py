@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reserved() -> Iterator[int]:
-    """A TCP port, free on all IPv4 addresses, that no program is given by chance within the block.
+    """Reserve a TCP port, free on all IPv4 addresses, that the kernel gives to nobody meanwhile.
 
     A socket of ours is bound to it, so the kernel never chooses it for another program. A server
     that sets SO_REUSEADDR, as servers do, may listen on it all the same, since ours has that option

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 OWNER_VARIABLE = "AFERIR_OWNER"
 ALONE = ("unshare", "--fork", "--pid", "--kill-child")
-"""Prefix of a command run as root: all its descendants are killed with it, however we end. Only one
-that changes its own credentials is not (prctl(2), PR_SET_PDEATHSIG).
+"""Prefix of a command run as root, by which all its descendants are killed with it, however aferir
+ends. Only descendants that change their own credentials are not (prctl(2), PR_SET_PDEATHSIG).
 """
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
@@ -237,7 +237,7 @@ def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
 
 
 def _kill(child: subprocess.Popen[str], grace_s: float) -> None:
-    """End a child that has not been waited for, so that its number is still ours."""
+    """End a child that has not been waited for, so that its pid is still its own."""
     for number in (signal.SIGINT, signal.SIGTERM):
         os.killpg(child.pid, number)
         if _ends_within(child.pid, grace_s):

@@ -27,7 +27,7 @@ _STOPPED = "T"
 
 
 class Running:
-    """`Clock` that counts seconds since its creation, without those in which we were stopped."""
+    """`Clock` of the seconds since its creation in which this process was not stopped."""
 
     def __init__(self, clock: Clock = MONOTONIC) -> None:
         self._clock = clock
@@ -37,7 +37,7 @@ class Running:
         self._stopped_s = 0.0
 
     def now_s(self) -> float:
-        """Return the time in s in which we have run.
+        """Return the time in s in which this process has run.
 
         A gap above 4 s since the last call counts as 1 s.
         """
@@ -50,13 +50,13 @@ class Running:
             return self._ran_s
 
     def sleep(self, seconds: float) -> None:
-        """Return when we have run for that many seconds."""
+        """Return when this process has run for `seconds`."""
         until_s = self.now_s() + seconds
         while (left_s := until_s - self.now_s()) > 0:
             self._clock.sleep(min(TICK_S, left_s))
 
     def stopped_s(self) -> float:
-        """Time in s that did not count since the creation, because we were stopped."""
+        """Time in s since the creation that did not count, because this process was stopped."""
         self.now_s()
         return self._stopped_s
 

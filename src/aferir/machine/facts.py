@@ -64,7 +64,7 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     """True if the kernel merges equal pages, which hides memory that guests use."""
     load: tuple[float, float, float]
     steal_s: float
-    """CPU time in s that a hypervisor took since boot, over all CPUs."""
+    """CPU time in s that the hypervisor withheld since boot (steal), over all CPUs."""
     uptime_s: float
     boot_id: str
     host_name: str

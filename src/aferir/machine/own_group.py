@@ -16,14 +16,14 @@ import msgspec
 _USUAL = (("cpu.shares", 1024), ("cpu.weight", 100))
 """Default weights of a group, in version 1 and 2."""
 _LARGEST = 2**60
-"""Memory limits of so many bytes or more mean none: version 1 shows its largest counter."""
+"""Memory limits of at least so many bytes mean no limit: version 1 shows its largest counter."""
 
 Read = Callable[[Path], str]
 """Reads the text of a file; empty if there is none."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits on everything in our control groups together; None: no limit."""
+    """Limits on everything in our control groups together; None: there is no limit."""
 
     cpus: float | None = None
     """CPU time per second in s, by the smallest quota among the group and its ancestors."""
@@ -80,7 +80,7 @@ def _path(memberships: str, controller: str) -> PurePosixPath:
 
 
 def _below(path: PurePosixPath, root: PurePosixPath) -> PurePosixPath:
-    """Path of a group relative to the mounted one; empty if it is that, or not visible."""
+    """Path of a group relative to the mounted one; empty if it is the same, or not visible."""
     if path.is_relative_to(root) and ".." not in path.parts:
         return path.relative_to(root)
     return PurePosixPath()

@@ -88,7 +88,7 @@ def chosen(text: str) -> str:
 
 
 def steal_s(stat: str, ticks_per_s: int) -> float:
-    """CPU time in s that the hypervisor took since boot, over all CPUs (proc(5), /proc/stat)."""
+    """CPU time in s that the hypervisor gave to other guests since boot (proc(5), /proc/stat)."""
     fields = stat.split("\n", 1)[0].split()
     if fields[:1] != ["cpu"] or len(fields) < 9 or not fields[8].isdigit():
         return 0.0

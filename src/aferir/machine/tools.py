@@ -1,4 +1,4 @@
-"""Versions of other programs, without starting them if a file tells as much.
+"""Versions of other programs, from a file if possible, so that the programs need not be started.
 
 mmdebstrap takes as long to tell its version as an agent takes to start, and QEMU half as long.
 """

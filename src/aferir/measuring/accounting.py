@@ -24,7 +24,7 @@ class Watching:
 
 @contextmanager
 def watching(program: Path | None, accounting: Accounting, *arguments: str) -> Iterator[Watching]:
-    """Run `program` within the block to account for CPU time; does nothing if it is None.
+    """Run `program` during the block to account for CPU time; does nothing if `program` is None.
 
     `account` is set after the block; it stays None if the program could not measure, as without
     root.
@@ -46,7 +46,7 @@ def watching(program: Path | None, accounting: Accounting, *arguments: str) -> I
 
 
 def target(accounting: Accounting) -> tuple[str, ...]:
-    """Options that select what is accounted separately: the instance's control group or process."""
+    """Options that name the instance's control group or process, to be accounted separately."""
     folder = accounting.cgroups.get("unified")
     if folder is not None and os.access(folder, os.R_OK):
         return ("--group", str(folder))

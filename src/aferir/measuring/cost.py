@@ -18,7 +18,7 @@ def is_one(sample: Sample) -> bool:
 
 
 def samples(price: Price | None, duration_s: float) -> tuple[Sample, ...]:
-    """Cost of a run that lasted that long, from start to end; none without a price."""
+    """Cost of a run that took `duration_s`; none without a price."""
     if price is None:
         return ()
     metric = f"{_PREFIX}{price.currency.lower()}"

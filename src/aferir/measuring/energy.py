@@ -13,9 +13,11 @@ from aferir.model.stamps import Stamp
 POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
 """Mean power of the host during the run, its energy, and its energy for each unit of work."""
 ERROR = "power_largest_error_w"
-"""Largest error of `power_w` by the meter's step and accuracy, if they are known."""
+"""Metric: largest error of `power_w` that follows from the meter's resolution and accuracy, if
+known.
+"""
 PER_SECOND = "/s"
-"""End of the unit of a rate."""
+"""Ending by which the unit of a rate is recognised, as in `B/s`."""
 
 
 class Taken(Protocol):
@@ -101,7 +103,7 @@ class Found:
 
 @contextmanager
 def metered(make: Callable[[], Meter] | None) -> Iterator[Found]:
-    """Read the meter that `make` makes within the block; does nothing without one."""
+    """Read the meter that `make` returns during the block; does nothing if `make` is None."""
     found = Found()
     if make is None:
         yield found

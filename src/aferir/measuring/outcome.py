@@ -43,12 +43,12 @@ def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Fai
 
 
 def with_remedy(failure: Failure) -> Failure:
-    """The failure, with a remedy for a program or an instance that was killed if it has none."""
+    """Add a remedy to the failure of a killed program or instance, unless it has one already."""
     return failure if failure.remedy else msgspec.structs.replace(failure, remedy=OTHERS_DIE)
 
 
 def refuse_exhaustion(error: AferirError | OSError, what: str) -> None:
-    """Raise RefusedError if we, and not `what`, lack files, processes or memory to start it."""
+    """Raise RefusedError if aferir itself lacks files, processes or memory to start `what`."""
     if isinstance(error, OSError) and is_exhausted(error):
         remedy = f"{refused(error).remedy}, and run again: the run goes on where it stopped"
         raise refused(error, what, "started", remedy=remedy) from None

@@ -28,7 +28,7 @@ def measure(
     watch: Watch,
     timeout_s: float,
 ) -> Measured:
-    """Resume a paused instance, run `line` with those environment variables, and pause it again."""
+    """Resume a paused instance, run `line` with `environment`'s variables, and pause it again."""
     elsewhere = instance.accounting.elsewhere
     if elsewhere is None:
         return _measure(instance, line, environment, watch, timeout_s)

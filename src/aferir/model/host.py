@@ -16,7 +16,7 @@ ON_HOST = "native"
 
 
 def kind_of(facts: Mapping[str, Any]) -> str:
-    """Properties that hosts must share to be compared, in words; empty where they are unknown."""
+    """Properties that hosts must share to be compared, in words; empty if they are unknown."""
     machine = facts.get("machine", {})
     model, cpus = machine.get("cpu_model"), machine.get("cpus")
     return ", ".join([*([str(model)] if model else []), *([f"{cpus} CPUs"] if cpus else [])])

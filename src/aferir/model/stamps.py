@@ -23,6 +23,6 @@ def in_order(first: Stamp, second: Stamp) -> bool | None:
 
 
 def between(first_ns: int, last_ns: int, lasted_s: float) -> Stamp:
-    """Time at which something began that lasted `lasted_s`, between two times of our clock."""
+    """Start of an event that lasted `lasted_s` between two times of our clock, as a range."""
     spare_ns = max(0, last_ns - first_ns - round(lasted_s * 1e9))
     return Stamp(first_ns + spare_ns // 2, (spare_ns + 1) // 2)

@@ -48,11 +48,11 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True):
     """Parses what follows the colon, "" if there is nothing. Errors: ValueError that says what is
     wrong."""
     make: Callable[[Place, str], Source]
-    """Creates the source; the text is SNMP's community. Errors: PowerError."""
+    """Creates the source; the text is the community for SNMP. Errors: PowerError."""
 
 
 def nothing(written: str) -> Place:
-    """Parse what follows a meter of which there is only one. Errors: ValueError if not empty."""
+    """Check that nothing follows a meter of which there is only one. Errors: ValueError."""
     if written:
         raise ValueError("has something behind its name, where there is only one")
     return Place()
@@ -94,7 +94,7 @@ def what_there(written: str) -> Place:
 
 
 def _nominal(written: str) -> tuple[str, Nominal | None]:
-    """The text without its nominal power, and that power."""
+    """Split a text into the part before its nominal power, and that power."""
     found = _NOMINAL.search(written)
     if found is None:
         return written, None

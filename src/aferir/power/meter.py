@@ -88,7 +88,7 @@ class Meter:
         self._over = threading.Event()
         self._watched: list[Watched] = []
         self._zero_s = math.nan
-        """Time by `_now_s` from which `watch` counts."""
+        """Time, as `_now_s` returns it, from which `watch` counts."""
         self._thread = threading.Thread(target=self._watch, name="power")
 
     def __enter__(self) -> Self:

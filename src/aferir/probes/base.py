@@ -24,7 +24,7 @@ caller that takes the snapshot resolves on the host for the instance:
 
 
 def of_tenant(path: str, number: int) -> str:
-    """Key in a snapshot of a file in the guest of that tenant; the first tenant is 1."""
+    """Name of a file in the guest of a tenant, as a key of a snapshot; the first tenant is 1."""
     return path if number == 1 else f"{path} of tenant {number}"
 
 
@@ -46,5 +46,5 @@ class Probe(Protocol):
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """Samples of the time between the snapshots; none for a file missing in either of them."""
+        """Samples for the time between two snapshots; none for a file that is missing in either."""
         ...

@@ -17,7 +17,9 @@ from aferir.probes.base import Snapshot, of_tenant
 PROCESS_IO = "process:io"
 CHILDREN_IO = "children:io"
 PARENT_IO = "/proc/PPID/io"
-"""In a guest: counters of the parent of the reading program, which include earlier programs."""
+"""Path, in a guest, of the counters of the reading program's parent, which include earlier
+programs.
+"""
 _PROCESS = "process:stat"
 PROCESSORS = "process:processors"
 _CHILDREN = "children:rusage"
@@ -232,7 +234,7 @@ def _instance_time(before: Snapshot, after: Snapshot, side: Side) -> list[Sample
 
 
 def _guest_time(before: Snapshot, after: Snapshot) -> list[Sample]:
-    """CPU seconds of all tenants, from ticks in /proc/stat of their guests (proc(5))."""
+    """CPU seconds of all tenants' guests, from the ticks in their /proc/stat (proc(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     user = system = 0.0
     number = 1

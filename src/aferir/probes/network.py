@@ -18,9 +18,10 @@ _TRAFFIC = {
     "network_transmit_packets": (9, "packets"),
 }
 _EACH = ("network_receive_bytes", "network_transmit_bytes")
-"""Metrics that are also given for each device alone, if several carry the traffic."""
+"""Metrics that are also reported for each device, if several devices carry the traffic."""
 _MOST_DEVICES = 16
-"""Number of devices above which none is given alone: a host of many guests has a link of each."""
+"""Number of devices above which none is reported alone: a host of many guests has a link for each.
+"""
 _TCP = {
     "tcp_retransmitted_segments": (_SNMP, "Tcp", "RetransSegs"),
     "tcp_out_of_order_segments": (_NETSTAT, "TcpExt", "TCPOFOQueue"),
@@ -66,7 +67,7 @@ class NetworkProbe:
     ) -> tuple[Sample, ...]:
         """Bytes and packets each way, loopback bytes, retransmitted and out-of-order segments.
 
-        Where several devices carry the traffic, e.g. the members of a bond, the bytes of each are
+        If several devices carry the traffic, e.g. the members of a bond, the bytes of each are
         `network_receive_bytes_of_NAME` and `network_transmit_bytes_of_NAME`. A figure is omitted if
         a counter fell: on a 32-bit kernel it wraps around, and a driver that is reloaded resets it.
         """

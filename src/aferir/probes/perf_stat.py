@@ -175,7 +175,7 @@ def _repeated(number: str) -> set[str]:
 
 
 def _number(text: str, decimal: str, grouping: set[str]) -> float:
-    """A number of a table. Errors: PerfStatError if its sign is ambiguous."""
+    """Parse a number of a table. Errors: PerfStatError if its decimal sign is ambiguous."""
     text = text.rstrip(_SIGNS)
     whole, _, part = text.partition(decimal) if decimal else (text, "", "")
     signs = set(re.findall(r"\D", whole))
@@ -190,7 +190,7 @@ def _number(text: str, decimal: str, grouping: set[str]) -> float:
 
 
 def _plain(text: str) -> float:
-    """A number in the format for programs. Errors: PerfStatError if it is malformed."""
+    """Parse a number in the format for programs. Errors: PerfStatError if it is malformed."""
     if not _PLAIN.fullmatch(text) or not math.isfinite(float(text)):
         raise PerfStatError(f"`{text[:40]}` is no count", remedy="run perf with LC_ALL=C, and -j")
     return float(text)

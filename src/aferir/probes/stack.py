@@ -13,7 +13,7 @@ from pathlib import Path
 
 NETWORK = "stack:network"
 BLOCKS = "stack:blocks"
-"""Names in a snapshot of the descriptions of which devices are below others, of either kind."""
+"""Names, in a snapshot, of the descriptions of how network and block devices are layered."""
 
 Below = Mapping[str, tuple[str, ...]]
 """Devices directly below each device; PHYSICAL is below hardware devices."""
@@ -34,14 +34,15 @@ _ENDS = re.compile(
     r"(veth|tap|vnet|macvlan|macvtap|ipvlan|ipvl|ipvtap|lxc|vif|fwtap|nk|azv).*"
     r"|(eni|gke)[0-9a-f]{8,}"
 )
-"""Names of ends of a pair of interfaces or of a guest's link: leaves only if there is no physical
-device."""
+"""Names of ends of a pair of interfaces or of a guest's link: they count only if there is no
+physical device.
+"""
 _PARTITIONED = re.compile(r"(.*?)(p?)(\d+)")
 _OVER_DISKS = re.compile(
     r"(loop|ram|zram|dm-|md|drbd|bcache|zd|vdo|device-mapper|flashcache|dattobd|snap)[-_]?[d]?\d+.*"
     r"|dm-.*|md_.*|emcpower[a-z]+\d*"
 )
-"""Names of devices that store their data on other devices, in files or in memory."""
+"""Names of devices that store their data on other devices, in files, or in memory."""
 _NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
 """Path to an NVMe disk: kernels count requests of the disk here, or here and at the disk."""
 

@@ -76,19 +76,23 @@ _Values = TypeVar("_Values", bound=msgspec.Struct)
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A program on the host's disk that is put into the instance, and its arguments."""
+    """A program on the host's disk that is copied into the instance, and its arguments."""
 
     program: Path
     arguments: tuple[str, ...]
     environment: dict[str, str] = {}
     launched: Path | None = None
-    """The program that `program` starts if that is an MPI's launcher; it is also in `arguments`."""
+    """The program that `program` starts if `program` is the launcher of an MPI; it is also in
+    `arguments`.
+    """
     files: tuple[Path, ...] = ()
     """Other files on the host's disk that the program reads. They are put beside it, and arguments
     that name one are changed to its path there."""
     there: Command | None = None
     """Command to run instead if the environment is on several hosts, or on another host while
-    `program` is this aferir; None: there is none. `model.variables` tell it the hosts."""
+    `program` is this installation of aferir; None: there is none. It learns the hosts from the
+    environment variables of `model.variables`.
+    """
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
     patience_s: float | None = None
@@ -134,7 +138,7 @@ class Program(Protocol[_Values]):
         return ()
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Least memory in bytes that the program needs, so that impossible cells are refused."""
+        """Smallest memory in bytes with which the program can run; cells with less are refused."""
         ...
 
     def check(self) -> list[Finding]:
@@ -162,7 +166,7 @@ def declared_by(program: Program[_Values]) -> tuple[Field, ...]:
 def judge(
     program: Program[_Values], table: Mapping[str, object]
 ) -> tuple[_Values | None, tuple[Wrong, ...]]:
-    """The parameters that a table describes, or everything that is wrong with them."""
+    """The parameters that a table describes, or all errors in the table."""
     values, wrong = convert(program.parameters, table)
     if values is not None and (together := tuple(program.validate(values))):
         return None, together
@@ -170,7 +174,7 @@ def judge(
 
 
 def read_parameters(program: Program[_Values], table: Mapping[str, object]) -> _Values:
-    """The parameters that a table describes. Errors: UsageError with all that is wrong."""
+    """The parameters that a table describes. Errors: UsageError with all errors in the table."""
     values, wrong = judge(program, table)
     if values is None:
         lines = (f"{one.key}: {one.message}; {one.remedy}" for one in wrong)
@@ -185,11 +189,14 @@ def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) ->
 
 
 ASIDE = "aside_s"
-"""Name of the sample with seconds outside the measured part: preparing files, checking results."""
+"""Name of the sample for the time in s outside the measured part, e.g. for preparing files or
+checking results.
+"""
 
 VOLUME = "io_volume_bytes"
-"""Name of the sample: bytes of its data that a program of I/O read and wrote, by its own count.
-Costs per I/O count one operation for each 512 of them."""
+"""Name of the sample for the bytes of its data that an I/O program says it read and wrote. Costs
+per I/O count one operation for every 512 bytes.
+"""
 
 TIMED = "timed"
 """Prefix of `timed_user_s` and `timed_system_s`: CPU seconds within `duration_s`, without those for

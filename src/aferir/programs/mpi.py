@@ -142,7 +142,7 @@ def find_launcher(mpi: Mpi | None) -> Launcher:
 
 
 def find_library(mpi: Mpi) -> Path:
-    """The library that is preloaded before this MPI's.
+    """Path of the library that is preloaded before this MPI's own library.
 
     Errors: MissingError if it was not built, because `mpicc` was missing then.
     """

@@ -1,4 +1,4 @@
-"""Writes sentences about the metrics that a program declares, and about doubts."""
+"""Writes sentences about metrics whose better direction is declared, and about warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aferir.statistics.ratio import paired_ratio
 
 
 def figure_lines(plan: Plan, records: Iterable[Record]) -> list[str]:
-    """One line for each metric with a better direction, by group: medians, and the change."""
+    """One line for each metric whose better direction is declared: medians, and the change."""
     found: dict[tuple[str, str], dict[str, dict[int, Sample]]] = {}
     for record in records:
         if record.warmup or record.failure is not None:
@@ -27,7 +27,7 @@ def figure_lines(plan: Plan, records: Iterable[Record]) -> list[str]:
 
 
 def doubt_lines(records: Iterable[Record], codes: Sequence[str]) -> list[str]:
-    """One sentence for each doubt with one of `codes`, and the environments that raised it."""
+    """One sentence for each warning with one of `codes`, and the environments that raised it."""
     where: dict[str, list[str]] = {}
     for record in records:
         for warning in record.warnings:

@@ -24,7 +24,7 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Code(msgspec.Struct, frozen=True):
-    """The code of a failure or a warning."""
+    """Code of a failure or of a warning, as the field of a table."""
 
     text: str
 

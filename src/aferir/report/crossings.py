@@ -29,7 +29,9 @@ class Crossed(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the one thing that differs between the curves: a factor, or `environment`."""
     first: str
     second: str
-    """Each curve's level of that factor, or its environment; `second` comes first in the plan."""
+    """Level of the differing factor (or environment) of each curve; `second` is the one that comes
+    first in the plan.
+    """
     at: tuple[Crossing, ...]
 
 
@@ -55,7 +57,7 @@ def crossed(evaluation: Evaluation) -> tuple[Crossed, ...]:
 
 
 def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
-    """Curves by workload, metric, axis and label; only curves that share all these are compared."""
+    """Group curves by workload, metric, axis and label; only curves of one group are compared."""
     cells = {cell.group: cell for cell in evaluation.cells}
     found: dict[tuple[str, ...], list[_Place]] = {}
     for family in evaluation.curves:
@@ -72,7 +74,7 @@ def _comparable(evaluation: Evaluation) -> dict[tuple[str, ...], list[_Place]]:
 
 
 def _pair(one: _Place, other: _Place, places: Sequence[_Place]) -> Crossed | None:
-    """Crossings of two curves that differ in one factor, of which `other` has the first level."""
+    """Crossings of two curves that differ in one factor; `other` has the first level of it."""
     differing = _differences(one, other)
     if len(differing) != 1:
         return None

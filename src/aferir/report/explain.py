@@ -152,7 +152,7 @@ class _Weights:
         return self.total() - causes
 
     def _spread(self, of_runs: Array) -> Array:
-        """Weights of arms from weights of runs: arms that repeat a run share its weight equally."""
+        """Convert weights of runs to weights of arms; arms of one run share its weight equally."""
         each = dict(zip(self.runs, of_runs.tolist(), strict=True))
         own = [each[levels] / self._levels.count(levels) for levels in self._levels]
         return np.array([0.0] * self._baselines + own)

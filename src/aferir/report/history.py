@@ -19,7 +19,7 @@ NEAR = 2
 at least 19 of 20 changes within 2 runs of their true place.
 """
 _SHORT = 10
-"""Hexadecimal digits of a commit in sentences."""
+"""Number of hexadecimal digits of a commit that sentences show."""
 
 
 class Altered(msgspec.Struct, frozen=True, kw_only=True):

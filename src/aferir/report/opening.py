@@ -17,7 +17,7 @@ from aferir.report.sentences import outcome_of, stalled
 from aferir.statistics.verdict import Outcome
 
 _LETTERS = 110
-"""Letters in a line of the page."""
+"""Number of letters in a line of the page."""
 _LINES = 20
 """Largest number of lines of sentences without a summary."""
 

@@ -110,7 +110,7 @@ def _began(done: Completed | None) -> Stamp | None:
 def as_waited_for(
     figures: Sequence[Sample], command: Command, elapsed_s: float
 ) -> tuple[Sample, ...]:
-    """Figures as a waiting user sees them: start-up counts if it should, and impatience is added.
+    """Figures as a waiting user sees them: including start-up if wanted, and with impatience.
 
     `blocked_percent` is 100 if `duration_s` is longer than the user's patience, else 0: its mean
     over repetitions is the percentage of blocked clients (PcBl of Dutra 2015, chapter 5).

@@ -76,7 +76,7 @@ class Session:
         self._begin_s = clock.now_s() - spent_s
 
     def spent_s(self) -> float:
-        """Time in s used of the time limit, by this start and those before."""
+        """Part of the run's time limit in s that this and earlier starts have used."""
         return self.clock.now_s() - self._begin_s
 
     def left_s(self) -> float:

@@ -41,7 +41,7 @@ _QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
 _QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
 _TIME_LIMIT_S = 600.0
 _PATIENCE = 30.0
-"""Factor over our duration after which the peer is ended: if its threads spin while they wait for
+"""Multiple of our duration after which the peer is ended: if its threads spin while they wait for
 each other, and outnumber the processors, it may not end within an hour.
 """
 _LEAST_PATIENCE_S = 60.0

@@ -1,11 +1,11 @@
 """Overhead of a container on EP and CG, and tests with planted differences of 10 % and 0 %.
 
 A trial is a small experiment: rounds in which two containers run side by side, their ratio, and the
-verdict that a report would have. The planted slowdown is work: in one of them the program does 10 %
-more of it. A quota would not slow a program while others use the processor, since a waiting program
-is not throttled; and the kernel divides a busy processor among control groups, so that a native
-program and one in a container get different shares. A busy machine needs more rounds: a trial
-continues until the interval of the ratio is narrow, whatever the ratio is.
+verdict that a report would have. The planted slowdown is additional work: in one of the containers
+the program does 10 % more. A quota would not slow a program while others use the processor, since a
+waiting program is not throttled; and the kernel divides a busy processor among control groups, so
+that a native program and one in a container get different shares. A busy machine needs more rounds:
+a trial continues until the interval of the ratio is narrow, whatever the ratio is.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _measure(
     rounds: int,
     draw: random.Random,
 ) -> _Pair:
-    """Durations of both in each round, in a random order."""
+    """Durations of `baseline` and `compared` in each round, in a random order."""
     durations: list[tuple[float, float]] = []
     for _ in range(rounds):
         first = draw.random() < 0.5

@@ -1,4 +1,4 @@
-"""Reads what the pages show of a run, without its samples, so that a page opens quickly."""
+"""Reads what the pages show of a run, but not its samples, so that a page opens quickly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aferir.store.run import (
 )
 
 _PIECE = 2**20
-"""Bytes that are read at a time if lines are counted."""
+"""Number of bytes that are read at a time to count lines."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,9 +22,9 @@ from aferir.serve.follow import State
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FEW = 3
-"""Names that the list of runs shows of environments and workloads."""
+"""Number of names of environments and workloads that the list of runs shows."""
 _SENTENCES = 12
-"""Sentences of a report that a run's page repeats; the report has the rest."""
+"""Number of sentences of a report that a run's page repeats; the report has the rest."""
 
 
 def index(runs: Sequence[Listed], folder: Path, *, served: bool) -> str:
@@ -130,5 +130,5 @@ def _few(names: Iterable[str]) -> str:
 
 
 def _outcome(one: CellComparison) -> str:
-    """Outcome in the sentence of a comparison; the names before it have columns of their own."""
+    """Outcome in a comparison's sentence, without the names, which have columns of their own."""
     return one.text.partition(": ")[2] if ": " not in one.environment + one.group else one.text

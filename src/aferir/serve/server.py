@@ -24,8 +24,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Styles may be inline, since charts have style attributes. Nothing is loaded from elsewhere, and
-the token, which is a part of the address, is sent to no other site.
+"""Headers of all responses. Styles may be inline, since charts have style attributes. Nothing is
+loaded from elsewhere, and the token, which is a part of the address, is sent to no other site.
 """
 _SILENCE_S = 30
 """Seconds after which a connection without a request is closed."""
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.content)
 
     def handle(self) -> None:
-        """Serve the connection until the other side leaves it, which is no error."""
+        """Serve the connection until the other side closes it, which is no error."""
         try:
             super().handle()
         except ConnectionError:

@@ -29,8 +29,8 @@ from aferir.store.run import COMPLETE, RECORDS, list_folders, read_manifest, rea
 Query = Mapping[str, Sequence[str]]
 """Values of each key of an address's query."""
 REPORTS = 8
-"""Evaluated reports that stay in memory: one of 16 environments and 62 programs has 4.7 MB and took
-2 s of CPU time, a usual one 0.1 MB and 0.1 s.
+"""Number of evaluated reports that stay in memory: one of 16 environments and 62 programs has 4.7
+MB and took 2 s of CPU time, a usual one 0.1 MB and 0.1 s.
 """
 _TYPES = {
     ".html": "text/html; charset=utf-8",

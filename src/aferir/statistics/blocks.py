@@ -3,7 +3,8 @@
 Every host has the same rounds, so the design is balanced: the mean of the hosts' estimates, with
 Student's t on as many degrees of freedom as hosts less one, is the exact analysis of the mixed
 model log ratio = mean + effect of the host + error (Searle, Casella and McCulloch 1992, "Variance
-Components", chapter 3). The interval is for hosts of that kind, not for those that were measured.
+Components", chapter 3). The interval holds for any host of that kind, not only for those that were
+measured.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ class OverHosts(msgspec.Struct, frozen=True, kw_only=True):
     estimate: float
     """Geometric mean of the hosts' ratios."""
     interval: Interval | None
-    """Confidence interval for hosts of that kind; None for a single host."""
+    """Confidence interval that holds for any host of that kind; None for a single host."""
     between: float | None
-    """Standard deviation of the hosts' true log ratios: 0.01 where hosts differ by 1 %; 0.0 where
-    the errors of their estimates explain all differences, None where these errors are unknown.
+    """Standard deviation of the hosts' true log ratios: 0.01 if hosts differ by 1 %; 0.0 if the
+    errors of their estimates explain all differences; None if these errors are unknown.
     """
     hosts: int
 

@@ -3,10 +3,11 @@
 Matteson and James 2014 divide a series where the energy distance of its two parts is largest, and
 keep the division if few permutations of the series reach that distance. Three things differ here.
 The distance is computed from distribution functions (Szekely and Rizzo 2005: it is twice the
-integral of their squared difference), which takes 0.2 ms for 200 runs. It is that of the
-innovations of a first-order autoregression, whose permutations are as likely, also where runs
-resemble their neighbours (Robbins, Gallagher, Lund and Aue 2011). And the change is placed where
-the autoregression with a shift is most likely, since autocorrelation blurs the energy distance.
+integral of their squared difference), which takes 0.2 ms for 200 runs. It is computed for the
+innovations of a first-order autoregression, since their permutations are equally likely even if
+runs resemble their neighbours (Robbins, Gallagher, Lund and Aue 2011). And the change is placed
+where the autoregression with a shift is most likely, since autocorrelation blurs the energy
+distance.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ middle is found in 50 % of series of 14 runs, in 61 % of 16, in 79 % of 20 and i
 each).
 """
 LEVEL = 0.001
-"""Largest p value of a change point. Where each new run is followed by a test of the series, at
-most about this share of the tests alarms falsely: benchmarks/history measures it.
+"""Largest p value of a change point. If the series is tested after each new run, at most about this
+share of the tests is a false alarm: benchmarks/history measures it.
 """
 PERMUTATIONS = 999
 """Permutations of a series: the smallest p value is then `LEVEL`."""
@@ -49,12 +50,12 @@ the likelihood of Student's t distribution, and 97.3 % if autocorrelation, level
 known (n = 1,200 and 1,500).
 """
 _FURTHER = 5.0
-"""Difference of two estimates of the autocorrelation, times the root of the number of runs, from
-which on further shifts are assumed: in series without any, the product has a standard deviation of
-1.4 to 2.4.
+"""Threshold above which further shifts are assumed. It applies to the difference of two estimates
+of the autocorrelation, times the square root of the number of runs: in series without any, the
+product has a standard deviation of 1.4 to 2.4.
 """
 _MARGIN = 1.0
-"""Standard errors by which the assumed autocorrelation exceeds its estimate. With 0, 1, 1.5 and 2
+"""Number of standard errors that are added to the estimated autocorrelation. With 0, 1, 1.5 and 2
 of them, 2.3, 0.4, 0.1 and 0.1 of 1,000 tests of series with an autocorrelation of 0.6 alarm falsely
 (40 series of 200 runs, tested after each run); more of them hide changes of short series.
 """
@@ -114,7 +115,7 @@ def change_points(values: Array, *, level: float = LEVEL, seed: int = 1) -> tupl
 def _divide(
     series: Array, offset: int, level: float, rng: np.random.Generator
 ) -> list[tuple[int, float]]:
-    """Places and p values of all changes within a part of the series, in order."""
+    """Places and p values of all changes in one part of the series, in order."""
     if series.size < 2 * LEAST or np.ptp(series) == 0:
         return []
     at, p_value = clearest(series, level, rng)
@@ -130,8 +131,8 @@ def _divide(
 def clearest(series: Array, level: float, rng: np.random.Generator) -> tuple[int, float]:
     """Start of the second part in the clearest division, and its p value.
 
-    Drawing ends as soon as the p value is certain to be above `level`, and what is returned is then
-    a rough one (Besag and Clifford 1991). The series has at least 2 `LEAST` values.
+    Permutations end as soon as the p value is certain to be above `level`; the returned p value is
+    then approximate (Besag and Clifford 1991). The series has at least 2 `LEAST` values.
     """
     at = int(_distances(_steps(series), _weights(series.size)).argmax()) + 1
     at = _place(series, at, autocorrelation(_clipped(series, at), at))
@@ -187,9 +188,10 @@ def _place(series: Array, near: int, r: float) -> int:
 def _innovations(series: Array, at: int) -> Array:
     """Each value minus r times the one before it, where r is the autocorrelation.
 
-    They are independent where the series has no change (Robbins, Gallagher, Lund and Aue 2011), so
-    that their permutations are as likely. r exceeds its estimate by `_MARGIN` standard errors: with
-    a smaller one they would resemble their neighbours, which looks like a change.
+    Innovations are independent if the series has no change (Robbins, Gallagher, Lund and Aue 2011),
+    so that all their permutations are equally likely. r exceeds its estimate by `_MARGIN` standard
+    errors: with a smaller r, innovations would resemble their neighbours, which looks like a
+    change.
     """
     r = autocorrelation(series, at)
     r = min(r + _MARGIN * math.sqrt((1 - r**2) / series.size), _STRONGEST)
@@ -217,7 +219,7 @@ def autocorrelation(series: Array, at: int) -> float:
 
 
 def _spread(differences: Array) -> float:
-    """Mean square of differences, the few large ones cut at three times their median size."""
+    """Mean square of differences, with large ones cut at three times the median size."""
     sizes = np.abs(differences)
     return float((np.minimum(sizes, 3 * np.median(sizes)) ** 2).mean())
 

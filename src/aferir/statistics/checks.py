@@ -19,16 +19,22 @@ from aferir.statistics.arrays import Array, Values, finite, quantile
 
 SIGNIFICANCE = 0.01
 _shapiro = inspect.unwrap(stats.shapiro)
-"""The Shapiro-Wilk test without scipy's handling of axes and missing values: 7 us, not 90 us."""
+"""The Shapiro-Wilk test, called without scipy's handling of axes and missing values: it takes 7 us,
+not 90 us.
+"""
 OUTLIER_SCORE = 3.5
 """Threshold of the modified z score (Iglewicz and Hoaglin 1993)."""
 OUTLIER_MINIMUM = 5
 NORMALITY_MINIMUM, NORMALITY_MAXIMUM = 3, 5000
-"""Shapiro-Wilk is defined for n >= 3; its p value is not accurate above n = 5000."""
+"""Smallest and largest n for the Shapiro-Wilk test: below 3 it is not defined, above 5000 its p
+value is not accurate.
+"""
 NORMALITY_POWER = 8
-"""Smallest n at which passing is reported: below it Shapiro-Wilk rejects too rarely."""
+"""Smallest n at which a passed test is reported: with fewer samples, Shapiro-Wilk rejects too
+rarely.
+"""
 _KENDALL_EXACT = 33
-"""Largest n with an exact p value; above it, and with ties, a normal distribution is used."""
+"""Largest n for an exact p value; above it, and with ties, the normal approximation is used."""
 ORDER_MINIMUM = 10
 """Smallest n for autocorrelation and drift: fewer samples cannot tell them from chance."""
 
@@ -75,7 +81,7 @@ class Drift(msgspec.Struct, frozen=True):
 def outliers(values: Values) -> Outliers:
     """Outliers by a modified z score above 3.5 (Iglewicz and Hoaglin 1993).
 
-    The score uses the median absolute deviation. Where more than half the samples are equal that is
+    The score uses the median absolute deviation. If more than half of the samples are equal, it is
     zero, and Tukey's far fences (3 interquartile ranges) are used instead. No outliers below n = 5.
     """
     array, _ = finite(values)
@@ -187,7 +193,7 @@ def _kendall(array: Array) -> tuple[float, float]:
 
 @lru_cache(maxsize=_KENDALL_EXACT)
 def _inversions_at_most(n: int) -> tuple[float, ...]:
-    """Share of the permutations of n values that have at most k inversions, by k (Kendall 1938)."""
+    """For each k, the share of permutations of n values with up to k inversions (Kendall 1938)."""
     shares = np.ones(1)
     for k in range(2, n + 1):
         shares = np.convolve(shares, np.full(k, 1 / k))
@@ -195,7 +201,7 @@ def _inversions_at_most(n: int) -> tuple[float, ...]:
 
 
 def all_warnings(values: Values) -> tuple[Warning, ...]:
-    """Warnings of every check; also for fewer than two samples and for equal samples."""
+    """Collect the warnings of every check; works with any number of samples, even equal ones."""
     array, warnings = finite(values)
     if array.size < 2:
         few = Warning(

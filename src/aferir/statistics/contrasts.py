@@ -25,8 +25,8 @@ _POLISH = 5
 """Iterations of the median polish (Tukey 1977), which converges after two or three."""
 LEAST_ROUNDS = 3
 _SHARED = math.pi / 2
-"""Variance of the median of normal values over the variance of their mean: the effect of a round is
-a median over its arms, and has that much more noise than a mean.
+"""Variance of the median of normal values over that of their mean: since the effect of a round is a
+median over its arms, it is noisier than a mean by this factor.
 """
 
 
@@ -53,12 +53,12 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
         return -float(special.stdtrit(self.freedom, tail)) * self.error
 
     def interval(self, level: float, family: int = 1) -> Interval:
-        """Confidence interval of the sum; `level` holds for `family` intervals together."""
+        """Confidence interval of the contrast; `level` holds for `family` intervals together."""
         half = self.half_width(level, family)
         return Interval(self.estimate - half, self.estimate + half, level, METHOD)
 
     def p_value(self, family: int = 1) -> float:
-        """P value of the hypothesis that the sum is zero, adjusted for `family` tests."""
+        """P value of the hypothesis that the contrast is zero, adjusted for `family` tests."""
         if self.error == 0:
             return 0.0 if self.estimate else 1.0
         score = abs(self.estimate) / self.error

@@ -16,7 +16,7 @@ class Band(msgspec.Struct, frozen=True):
 
 
 class Crossing(msgspec.Struct, frozen=True):
-    """Two neighbouring places at which the order of two curves is decided, and differs."""
+    """Two successive decided places of two curves whose orders there are opposite."""
 
     after: float
     before: float
@@ -27,8 +27,9 @@ class Crossing(msgspec.Struct, frozen=True):
 def crossings(first: Sequence[Band], second: Sequence[Band]) -> tuple[Crossing, ...]:
     """Every change of the order of two curves along their common places, in rising order.
 
-    At a place where the quartiles overlap nothing is decided: a crossing lies between the last
-    place with one order and the first with the other. Bands of one value each decide everywhere.
+    If the quartile ranges overlap at a place, the order there is undecided: a crossing lies between
+    the last place with one order and the first place with the other. If each curve has one value at
+    each place, the order is decided everywhere.
     """
     others = {band.at: band for band in second}
     found, last = [], None

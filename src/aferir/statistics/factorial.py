@@ -42,8 +42,8 @@ def fraction(factors: int) -> tuple[Run, ...]:
 def fold_over(runs: Sequence[Run], factor: int) -> tuple[Run, ...]:
     """Return the runs, and again with the levels of one factor reversed.
 
-    All interactions of two factors with that one are then free of aliases (Montgomery 2013, section
-    8.6.2). A run that exists already is not repeated.
+    All two-factor interactions that include `factor` are then free of aliases (Montgomery 2013,
+    section 8.6.2). A run that exists already is not repeated.
     """
     mirrored = (tuple(-x if k == factor else x for k, x in enumerate(run)) for run in runs)
     return tuple(dict.fromkeys((*runs, *mirrored)))
@@ -79,7 +79,7 @@ def alias_chains(runs: Sequence[Run]) -> tuple[tuple[tuple[int, int], ...], ...]
 def _columns(basic: int) -> list[tuple[int, ...]]:
     """Products of an odd number of basic factors: single ones first, then the longest.
 
-    Long products first separate interactions as long as there are few factors.
+    Taking long products first separates more interactions if there are few factors.
     """
     odd = [
         column

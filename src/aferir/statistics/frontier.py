@@ -8,8 +8,8 @@ from collections.abc import Mapping
 def frontier(points: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
     """Names of the points that no other one dominates, in the order of their first figure.
 
-    The first figure is better small and the second large. A point dominates another if it is at
-    least as good in both figures and better in one.
+    Small values of the first figure and large values of the second are better. A point dominates
+    another if it is at least as good in both figures and better in one.
     """
     order = sorted(points, key=lambda name: (points[name][0], -points[name][1]))
     found: list[str] = []

@@ -58,7 +58,7 @@ def quantile_interval(values: Array, quantile: float, level: float) -> tuple[flo
 
 @lru_cache(maxsize=1024)
 def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
-    """Ranks (from 1) of the samples that bound a quantile; outside 1 ... n if n is too small."""
+    """Ranks (from 1) of the samples that bound a quantile; below 1 or above n if n is too small."""
     tail = (1 - level) / 2
     covered = special.bdtr(np.arange(n), n, quantile)
     # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
@@ -69,8 +69,8 @@ def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
     """Distribution-free interval of the median: from the k-th smallest to the k-th largest.
 
-    k is the largest one with a binomial coverage of at least `level`. None if even k = 1, the
-    whole range, covers less, which is so for n < 6 at 95 %.
+    k is the largest one with a binomial coverage of at least `level`. None if even the whole range
+    (k = 1) covers less, as it does for n < 6 at 95 %.
     """
     array, _ = finite(values)
     n = array.size
@@ -83,7 +83,7 @@ def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
 
 @lru_cache(maxsize=256)
 def _rank(n: int, level: float) -> tuple[int, float]:
-    """Rank k of `median_interval` with its coverage; 0 if there is none. Cached by n."""
+    """Rank k of `median_interval`, and its coverage; k is 0 if there is none. Cached by n."""
     for k in range(n // 2, 0, -1):
         # P(X(k) <= median < X(n-k+1)) with B ~ Binomial(n, 1/2).
         covered = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))

@@ -1,8 +1,9 @@
 """Cycles and energy of an I/O operation, with their uncertainties (Akram 2012).
 
-An operation is 512 bytes of the volume that is read and written. `cpio` counts the cycles for which
-a program and its operating system are busy, `eio` the energy of the whole server meanwhile: busy
-cycles at peak power, idle and waiting ones at idle power. The frequency cancels in `eio`.
+An operation is 512 bytes of the volume that is read and written. `cpio` (cycles per I/O) counts the
+cycles in which a program and its operating system are busy. `eio` (energy per I/O) is the energy of
+the whole server during the operation: busy cycles at peak power, idle and waiting cycles at idle
+power. The frequency cancels in `eio`.
 """
 
 from __future__ import annotations
@@ -86,15 +87,15 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def operations(volume_bytes: float) -> float:
-    """Operations of 512 bytes in a volume that was read and written."""
+    """Number of operations of 512 bytes in a volume that was read and written."""
     return volume_bytes / OPERATION_BYTES
 
 
 def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
     """Time in one state, with its uncertainty, as a kernel accounts it by sampling at `tick_hz`.
 
-    `total_s` is the time of all states. Each sample is a trial, so that the count is binomial; a
-    count of none or of all has an uncertainty of one sample.
+    `total_s` is the time of all states. Each sample is a trial, so the count is binomial; if the
+    state has none or all of the samples, its uncertainty is one sample.
     """
     looks = total_s * tick_hz
     if looks <= 0:
@@ -106,7 +107,8 @@ def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
 TICK_HZ = 250.0
 """Assumed tick frequency of a kernel; if CONFIG_HZ differs, only the weights are slightly off."""
 _APART = 4.0
-"""Number of standard uncertainties by which two accounts must differ to contradict each other."""
+"""Two accounts contradict each other if they differ by more than this many standard uncertainties.
+"""
 
 
 def system_share(
@@ -116,8 +118,9 @@ def system_share(
 
     `ticks_s` and `looked_s` are (user, system) in s by the kernel's ticks and by our own `looks`
     samples. A program that sleeps, or whose phases last a few ticks, is synchronous with the
-    kernel's tick: our samples replace the ticks if they are as many, or if the two contradict
-    each other; else both are weighted by their numbers. None if neither saw anything.
+    kernel's tick: our samples replace the ticks if there are at least as many, or if the two
+    contradict each other; else both are weighted by their numbers. None if neither has any user or
+    system time.
     """
     known = [
         (system / (user + system), count)
@@ -143,7 +146,7 @@ def _agree(first: tuple[float, float], second: tuple[float, float]) -> bool:
 
 
 def between(before: float, after: float) -> Uncertain:
-    """Quantity measured before and after: the mean, with half the difference as uncertainty."""
+    """Quantity measured before and after: the mean, with half the difference as its uncertainty."""
     return Uncertain((before + after) / 2, abs(after - before) / 2)
 
 

@@ -24,12 +24,12 @@ from aferir.statistics.ratio import paired_ratio
 from aferir.statistics.robust import locate
 
 LEAST = 4
-"""Fewest hosts to compare: the three others then have a standard deviation of two degrees of
-freedom.
+"""Smallest number of hosts to compare: each then has three peers, whose standard deviation has two
+degrees of freedom.
 """
 LEAST_ROUNDS = 3
 _MOST = 5
-"""Largest number of hosts that are reported."""
+"""Largest number of hosts that are reported as different."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,17 +43,17 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None
     """95 % confidence interval of the ratio, for this host and these peers."""
     p_value: float
-    """P value of the hypothesis that it differs no more than hosts of its kind do, adjusted for all
-    hosts tested; 1 if nothing can be concluded.
+    """P value of the hypothesis that the host differs no more than hosts of its kind do, adjusted
+    for the number of tested hosts; 1 if nothing can be concluded.
     """
     differs: bool
-    """True if the host is reported as different."""
+    """True if the host is reported as different from its peers."""
 
 
 def standings(
     values: Mapping[str, Sequence[float]], *, alpha: float = 0.05
 ) -> tuple[Standing, ...]:
-    """Standing of each host, the smallest ratio first; values are positive, one a round.
+    """Standing of each host, the smallest ratio first; `values` are positive, one for each round.
 
     The probability of reporting any host among hosts that are alike is at most `alpha`. Errors:
     ValueError if hosts have different numbers of rounds or fewer than `LEAST_ROUNDS`.

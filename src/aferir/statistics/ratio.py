@@ -36,16 +36,17 @@ FREEDOM = 0.8
 biweight's 95 % quantile to within 2 %. Used to combine ratios; p values use the table.
 """
 BETWEEN_SHAPES = 0.98
-"""Factor that reduces the critical value of normal samples in intervals: heavy-tailed samples need
-a smaller one, and with this compromise the interval's level holds for both to within 2 %. P values
-use the critical value of normal samples.
+"""Factor by which intervals reduce the critical value for normal samples. Heavy-tailed samples need
+a smaller critical value, and with this compromise the level of the interval holds for both to
+within 2 %. P values use the critical value for normal samples.
 """
 CAUTION = 1.1
-"""Factor that enlarges the lost weight: an outlying round may retain some weight if the states of a
-sample are close to each other.
+"""Factor by which the lost weight is enlarged, since an outlying round may keep some weight if the
+states of a sample are close to each other.
 """
 AGREEMENT_ALPHA = 0.05
-"""Largest probability of agreement by chance; above it the mean replaces the biweight."""
+"""Largest probability that so many rounds agree by chance; above it the mean replaces the biweight.
+"""
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +67,10 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """Standard error of ln(estimate), for combining ratios and for equivalence."""
     freedom: float | None = None
     ignored: int = 0
-    """Number of samples or pairs that are so far off that they have no weight."""
+    """Number of samples or pairs without weight, because they are too far from the others."""
     worth: float | None = None
-    """Effective number of independent pairs (samples of the smaller side), if neighbours are
-    correlated; None if no correlation was found.
+    """Effective number of independent pairs (or of samples of the smaller side) if successive
+    values are correlated; None if no correlation was found.
     """
     rounding: float = 0.0
     """Largest error of ln(estimate) due to the resolution of the clock; included in the interval.
@@ -83,7 +84,7 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
     """Robust ratio of samples measured side by side: values[k] just before or after baseline[k].
 
     Biweight location of the log-ratios (`aferir.statistics.robust`), so that drift common to both
-    sides of a pair cancels and an outlying pair has no weight; the mean below n = 8. Errors:
+    sides of a pair cancels and an outlying pair has no weight; below n = 8 their mean. Errors:
     ValueError if the lengths differ.
     """
     above, below, warnings = paired_logs(values, baseline)
@@ -104,7 +105,7 @@ def typical_of_pairs(
     level: float = 0.95,
     warnings: tuple[Warning, ...] = (),
 ) -> Ratio:
-    """Ratio of typical repetitions, from both sides' logarithms.
+    """Ratio of typical repetitions, from the logarithms of both sides.
 
     `place` is `locate(above - below)`.
     """
@@ -140,7 +141,7 @@ def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> 
 
 
 def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ratio:
-    """Ratio of typical repetitions from logarithms of two independent samples, n >= 2 each."""
+    """Ratio of typical repetitions, from logarithms of two independent samples with n >= 2 each."""
     few = min(above.size, below.size) < RANK_MINIMUM
     return _of_means(above, below, level) if few else _of_ranks(above, below, level)
 
@@ -164,7 +165,7 @@ def _from_location(
     rounding: float,
     warnings: tuple[Warning, ...],
 ) -> Ratio:
-    """Ratio of pairs; correlated neighbours enlarge the error and reduce the effective n."""
+    """Make the ratio of pairs; correlated neighbours raise its error and lower the effective n."""
     tail: Tail = "biweight" if place.method == "biweight" else "t"
     worth = max(found.worth(place.n), 1.5)
     error = place.error * math.sqrt(place.n / worth)
@@ -207,7 +208,7 @@ def _p_value(tail: Tail, worth: float, distance: float, error: float) -> float:
 
 
 def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
-    """Ratio by ranks, n >= 5 on each side; its error is that of a normal with its interval."""
+    """Ratio by ranks, n >= 5 on each side; its error is that of a normal with the same interval."""
     n, m = above.size, below.size
     rounding = rounding_of_logs(above, below)
     place = shift(above, below, level=level, step=step_of_logs(above, below))
@@ -279,7 +280,7 @@ def _with_costs(ratio: Ratio, above: Array, below: Array, level: float) -> Ratio
 def _doubts(
     found: Dependence, n: int, what: str, p_value: float, score: float
 ) -> tuple[Warning, ...]:
-    """Warnings if correlation is suspected, or if a claimed difference depends on independence."""
+    """Warn if correlation is suspected, or if a claimed difference depends on independence."""
     return doubts(found, n, what, score if p_value <= AGREEMENT_ALPHA else None)
 
 
@@ -300,9 +301,9 @@ def _log(x: float) -> float:
 
 
 def _exp(x: float) -> float:
-    """Exponential; infinite beyond the largest number, e.g.
+    """Exponential function that returns infinity instead of an overflow error.
 
-    for two pairs that contradict widely.
+    Overflow occurs e.g. for two pairs that contradict each other widely.
     """
     return math.exp(x) if x < 709 else math.inf
 

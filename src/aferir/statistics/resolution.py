@@ -14,7 +14,7 @@ import numpy as np
 from aferir.statistics.arrays import Array
 
 DIGITS = 9
-"""Smallest number of decimals of values that count as continuous."""
+"""Values with at least this many decimals count as continuous."""
 
 
 def step(values: Array) -> float:
@@ -28,7 +28,7 @@ def step(values: Array) -> float:
 
 
 def _fits(values: Array, digits: int) -> bool:
-    """True if all values have at most that many decimals."""
+    """True if all values have at most `digits` decimals."""
     scaled = values * 10.0**digits
     tolerance = 1e-7 + 8 * np.finfo(float).eps * float(np.abs(scaled).max())
     return bool(np.abs(scaled - np.round(scaled)).max() <= tolerance)
@@ -50,7 +50,7 @@ def rounding_error(values: Array, of: float) -> float:
 
 
 def rounding_of_logs(above: Array, below: Array) -> float:
-    """Largest error by rounding in the difference of two samples' mean logarithms."""
+    """Largest error that rounding causes in the difference of two samples' mean logarithms."""
     a, b = np.exp(above), np.exp(below)
     resolution = step(np.concatenate([a, b]))
     # A bound larger than the value itself would be useless.
@@ -58,6 +58,6 @@ def rounding_of_logs(above: Array, below: Array) -> float:
 
 
 def step_of_logs(above: Array, below: Array) -> float:
-    """Step of two samples' values over their median, which is the step of their logarithms."""
+    """Step of the logarithms of two samples: the samples' step divided by their median."""
     both = np.exp(np.concatenate([above, below]))
     return step(both) / float(np.median(both))

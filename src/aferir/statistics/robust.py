@@ -40,9 +40,11 @@ class Location(msgspec.Struct, frozen=True):
     method: str
     n: int
     ignored: int
-    """Number of samples without weight."""
+    """Number of samples without weight, because they are too far from the centre."""
     lost: float
-    """Weight that the samples lose beyond what normal ones lose; 1 is the weight of one sample."""
+    """Weight that the samples lose beyond what normally distributed ones would; 1 is one sample's
+    weight.
+    """
 
 
 def locate(array: Array) -> Location | None:

@@ -1,7 +1,8 @@
 """Roofline model: which of two limits bounds a program, and how close it comes to it.
 
 Williams, Waterman and Patterson, CACM 52 (2009): a program that performs `intensity` operations for
-each byte transferred from or to memory reaches at most min(peak, intensity * bandwidth) a second.
+each byte transferred from or to memory reaches at most min(peak, intensity * bandwidth) operations
+per second.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Literal
 import msgspec
 
 Limit = Literal["memory", "arithmetic", "caches"]
-"""Limit that bounds a program; `caches`: it moved more than memory can, so its roof is the peak."""
+"""Limit that bounds a program. `caches`: more data moved than memory can deliver, so the roof is
+the peak rate.
+"""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -53,10 +56,10 @@ class Roof(msgspec.Struct, frozen=True):
     def place(self, intensity: float, rate: float) -> Place:
         """Position of a program with that intensity and measured rate.
 
-        A rate above the memory roof contradicts the model that memory serves the bytes: caches did,
-        and the roof is the peak. `intensity` in operations/byte, infinite for a program without
-        memory traffic; `rate` in operations/s. Errors: ValueError where either is not positive, or
-        `rate` is infinite.
+        A rate above the memory roof contradicts the model that memory serves the bytes: caches
+        served them, and the roof is the peak rate. `intensity` in operations/byte, infinite for a
+        program without memory traffic; `rate` in operations/s. Errors: ValueError where either is
+        not positive, or `rate` is infinite.
         """
         if not (intensity > 0 and rate > 0 and math.isfinite(rate)):
             raise ValueError("a place under a roof takes a positive intensity and rate")

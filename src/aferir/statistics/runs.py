@@ -1,4 +1,4 @@
-"""Compares two sides of several runs each, with the variation between runs in the interval."""
+"""Compares two sides with several runs each; intervals include the variation between runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ratio_of_runs(
     """Ratio of two sides with several runs each; with one run each, of their samples.
 
     Each run counts once, by its pseudo-median on logarithms (Hodges and Lehmann 1963), and the runs
-    are compared by Welch's t. Where one side has a single run, the other side's variance is assumed
+    are compared by Welch's t. If one side has a single run, the other side's variance is assumed
     for both. Runs without a positive sample are left out.
     """
     sides = [

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 WIDEST = 3.0
-"""Largest ratio of upper to lower bound with which a projection is reported."""
+"""Largest ratio of the upper to the lower bound at which a projection is still reported."""
 _RESAMPLES = 1000
 
 
@@ -41,7 +41,7 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     law: Scaling
     growth: float | None
-    """Cost over that of one core; None if the projection is refused."""
+    """Ratio of the projected cost to the cost on one core; None if the projection is refused."""
     low: float
     high: float
     """Bounds of the bootstrap interval of the growth."""
@@ -136,7 +136,7 @@ def _law(coefficients: NDArray[np.float64]) -> Scaling:
 def _weighted(
     costs: Mapping[int, Sequence[float]], *, linear: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Terms of the law over the mean cost, a row for each number of cores, and the mean costs."""
+    """Terms of the law over the mean cost, one row for each number of cores, and the mean costs."""
     if len(costs) < 2:
         raise ValueError("a law takes costs of two numbers of cores at least")
     cores = np.asarray(sorted(costs), dtype=float)

@@ -1,4 +1,4 @@
-"""Group-sequential tests: a comparison is tested repeatedly at the error of a single test.
+"""Group-sequential tests: repeated tests of a comparison that together err as rarely as one test.
 
 Testing after every few repetitions and stopping at the first significant result is wrong far more
 often than the level of each test. Here the level is spent test by test: the bounds of all tests
@@ -22,8 +22,8 @@ from aferir.statistics.ratio import Ratio
 
 Answer = Literal["slower", "pass", "undecided"]
 POWER = 2.0
-"""Exponent of the spending function: when a fraction f of the information is there, alpha times f
-to this power is spent. Early stopping remains possible, and the last test loses little power.
+"""Exponent of the spending function: once a fraction f of the information is available, alpha times
+f to this power is spent. Early stopping remains possible, and the last test loses little power.
 """
 _GRID = 1201
 _WIDTH = 8.0
@@ -48,14 +48,14 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     """Difference between ratio and limit in standard errors; positive above the limit."""
     upper: float
-    """The answer is `slower` from this score on, and `pass` from minus `lower` down."""
+    """Score from which on the answer is `slower`; from minus `lower` down it is `pass`."""
     lower: float
 
 
 def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
-    """Bounds of the score, one for each test, that chance crosses with probability `level` in all.
+    """Bounds of the score, one for each test; chance crosses any of them with probability `level`.
 
-    `fractions` are the shares of the information that each test has; they rise to at most 1.
+    `fractions` are the shares of the information available at each test; they rise to at most 1.
     Increments are independent, and the bounds one-sided. Errors: ValueError if fractions do not
     rise within 0 and 1.
     """
@@ -68,7 +68,7 @@ def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
 
 
 class _Walk(msgspec.Struct, frozen=True):
-    """Density of the sum of increments after some tests, if none of them crossed a bound."""
+    """Density of the sum of increments after some tests in which no bound was crossed."""
 
     edge: float
     """Bound of the last test."""
@@ -98,7 +98,7 @@ def _walk(fractions: tuple[float, ...], level: float) -> _Walk:
 
 
 def look(ratio: Ratio, number: int, fractions: Sequence[float], limits: Limits) -> Look:
-    """Result of interim test `number`, from 0, of those planned in `fractions`.
+    """Result of the interim test with index `number` among those planned in `fractions`.
 
     Undecided if the ratio has no standard error yet.
     """

@@ -17,8 +17,8 @@ from scipy import special
 from aferir.statistics.arrays import Array, quantile
 
 EXACT = 3600
-"""Largest n x m for which the distribution of Mann and Whitney's U is exact; above it a normal one
-is used.
+"""Largest n x m for which the exact distribution of Mann and Whitney's U is used; above it, a
+normal one.
 """
 MINIMUM = 5
 """Smallest n on each side: with four and four samples no p value is below 2.9 %."""
@@ -110,7 +110,7 @@ def _cumulative(n: int, m: int) -> Array:
 
 
 def _spread(ordered: Array, step: float) -> Array:
-    """Sorted differences in which equal ones are spread evenly over one step."""
+    """Sort the differences, and spread equal ones evenly over one step."""
     if step <= 0:
         return ordered
     close = np.diff(ordered) <= 1e-9 * max(step, 1e-300)

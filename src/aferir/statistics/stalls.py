@@ -1,7 +1,7 @@
 """Stalls: the share of far slower repetitions, their factor, and the effect on the mean.
 
-A robust centre describes a typical repetition. Where one repetition in three takes three times as
-long, that must be reported too, from the same samples.
+A robust centre describes a typical repetition. If one repetition in three takes three times as
+long, this must be reported too, from the same samples.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from aferir.statistics.robust import locate, mean_location
 from aferir.statistics.student import satterthwaite
 
 LEAST_FACTOR = 1.1
-"""Repetitions less than 10 % slower than a typical one are noise, not stalls."""
+"""Smallest ratio of a stalled repetition to a typical one; smaller ratios are noise."""
 DEVIATIONS = 6.0
 """Number of standard deviations by which a stall must also exceed a typical repetition."""
 UPPERS = (0.9, 0.75)
-"""Upper quantiles to compare; the first one whose interval n repetitions can bound is used."""
+"""Upper quantiles that may be compared; the first whose interval n repetitions can bound is used.
+"""
 MINIMUM = 5
 
 
@@ -58,7 +59,9 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     upper: float
     """Ratio of the quantiles of both sides at `upper_quantile`."""
     upper_interval: Interval | None
-    """Distribution-free and therefore wide; None if n is too small to bound any of `UPPERS`."""
+    """Distribution-free interval of `upper`, therefore wide; None if n is too small to bound any of
+    `UPPERS`.
+    """
 
 
 def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Costs:

@@ -1,4 +1,4 @@
-"""P values and critical values of a centre over its error, for each estimator of the centre.
+"""P values and critical values of a centre divided by its error, for each estimator of the centre.
 
 A mean has Student's t. The biweight of few values has a heavier tail than any t with a usual number
 of degrees of freedom, so its quantiles were found by simulation (`biweight_tails.csv`). Normal
@@ -84,8 +84,7 @@ def concentration(n: float, lost: float) -> float:
     with a probability of at most 1/4: values as vertices, joined if their difference lies in the
     window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So if both
     sides have the same distribution, the number of pairs that agree is at most binomial with 1/4,
-    on either side of zero. This prevents bimodal or trimodal durations from being reported as a
-    shift.
+    on either side of zero. So bimodal or trimodal durations are not mistaken for a shift.
     """
     agreeing = max(n - lost, 1e-9)
     return min(1.0, 2 * float(special.betainc(agreeing, max(lost, 0.0) + 1, 0.25)))

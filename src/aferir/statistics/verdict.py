@@ -41,7 +41,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float = 0.01
     """Smallest relative difference that matters; 0.01 is 1 %."""
     margin: float = 0.03
-    """Margin of "no difference beyond": both one-sided tests must reject at 5 %."""
+    """Margin of the claim "no difference beyond"; both one-sided tests must reject at 5 %."""
     equivalence_alpha: float = 0.05
     stall_share: float = 0.10
     """"No difference" requires enough repetitions to have detected stalls in more than this share
@@ -52,7 +52,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PRECISE = 0.5
-"""A claimed size is marked as imprecise if its interval extends further than this share of it."""
+"""A claimed difference is marked as imprecise if its interval extends further than this share of
+it.
+"""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +75,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     mean_equivalence_p: float | None = None
     """Larger p value of the two one-sided tests of the means; None in files of earlier versions."""
     bound: float | None
-    """Largest difference that the samples permit at the level: the interval lies within 1/(1 +
-    bound) and 1 + bound.
+    """Largest difference that the samples permit at the rule's level: the interval lies within 1/(1
+    + bound) and 1 + bound.
     """
     outcome: Outcome
     rule: Rule

@@ -22,9 +22,9 @@ _NO_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
 _V1 = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
 _BFQ = (("blkio", "blkio.bfq.weight", ""), ("unified", "io.bfq.weight", ""))
 _COST = (("unified", "io.weight", "default "),)
-"""Files of weights: hierarchy, name, and what is written before the number."""
+"""Files that set a weight: hierarchy, name, and the text to write before the number."""
 _WEIGHT = 100
-"""Weight of a group by default."""
+"""Default weight of a group."""
 
 
 def disks(block: Path = _BLOCK) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def disks(block: Path = _BLOCK) -> tuple[str, ...]:
 
 
 def _of_disks(file: str, block: Path) -> list[str]:
-    """Contents of `file` in the folder of each block device that is a disk."""
+    """Yield the contents of `file` in the folder of each block device that is a disk."""
     found: list[str] = []
     for path in sorted(block.glob(f"*/{file}")):
         if not path.relative_to(block).parts[0].startswith(_NO_DISKS):
@@ -70,7 +70,7 @@ def can(folders: Mapping[str, Path]) -> bool:
 
 
 def writes(now: Batch, want: Batch, folders: Mapping[str, Path]) -> list[tuple[str, str, str]]:
-    """Files to write in the batch program's group: (hierarchy, file, value)."""
+    """Files to write in the batch program's group, as (hierarchy, file, value)."""
     found = []
     if now.disk_weight != want.disk_weight:
         weight = want.disk_weight or _WEIGHT

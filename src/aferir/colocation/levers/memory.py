@@ -21,7 +21,7 @@ def can(folders: Mapping[str, Path]) -> bool:
 
 
 def writes(now: Batch, want: Batch) -> list[tuple[str, str, str]]:
-    """Files to write in the batch program's group: (hierarchy, file, value)."""
+    """Files to write in the batch program's group, as (hierarchy, file, value)."""
     if now.memory_high_bytes == want.memory_high_bytes:
         return []
     most = "max" if want.memory_high_bytes is None else str(want.memory_high_bytes)
@@ -40,5 +40,5 @@ def protection(group: Path, root: Path) -> list[Path]:
 
 
 def is_below(held: str, low_bytes: int) -> bool:
-    """Whether a `memory.low` that holds `held` (bytes, or `max`) protects less than `low_bytes`."""
+    """Whether a `memory.low` file that contains `held` (bytes, or `max`) protects too little."""
     return held.isdecimal() and int(held) < low_bytes

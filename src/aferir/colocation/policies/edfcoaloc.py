@@ -1,9 +1,9 @@
 """The rule of EDFCoaloc exactly as published (Oliveira 2022).
 
-The runtime and the deadline of every critical thread follow from the measured quantile p and the
-SLA s. The rule does not limit the sum of the reservations to what the kernel admits, and the period
-is at least as long as the SLA, so a throttled thread may wait for up to s. The policy `aferir`
-avoids both.
+The runtime and the deadline of every critical thread are computed from the measured latency
+quantile p and the SLA's bound s. The rule does not limit the sum of the reservations to what the
+kernel admits, and the period is at least s, so a throttled thread may wait for up to s. The policy
+`aferir` avoids both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aferir.colocation.policies.reservation import LEAST_S, LONGEST_S
 from aferir.colocation.settings import Batch, Policy, Schedule, Settings, State
 
 INTERVAL_S = 5.0
-"""Seconds between two decisions."""
+"""Seconds from one decision to the next."""
 LEAST_CPUS = 0.01
 """Smallest limit of the batch in CPUs: with 0 it could never show that it has work to do."""
 _FIRST = 0.5
@@ -38,7 +38,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def edfcoaloc() -> Policy[Memory]:
-    """Return a policy that applies the rule every 5 s, alike to all critical threads."""
+    """Return a policy that applies the rule every 5 s, equally to all critical threads."""
     return Policy(Memory(), _decide)
 
 

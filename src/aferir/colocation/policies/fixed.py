@@ -57,12 +57,12 @@ def quota() -> Policy[None]:
 
 
 def fifo() -> Policy[None]:
-    """Run the whole service under SCHED_FIFO: the least latency, but other processes may starve."""
+    """Run the whole service under SCHED_FIFO: lowest latency, but other processes may starve."""
     return _constant(service=Schedule(policy="fifo", priority=1))
 
 
 def cpuset() -> Policy[None]:
-    """Split the CPUs in halves, the odd one for the service; with one CPU, suspend the batch."""
+    """Divide the CPUs equally, an odd one for the service; with one CPU, suspend the batch."""
 
     def decide(state: State) -> Settings:
         if state.cores < 2:
@@ -81,7 +81,7 @@ def deadline() -> Policy[None]:
 
 
 def deadline_reclaim() -> Policy[None]:
-    """Like `deadline`, but a thread may also use the time that other reservations leave (GRUB)."""
+    """Like `deadline`, but a thread may also use time that other reservations leave (GRUB)."""
     return _static_deadline(reclaim=True)
 
 

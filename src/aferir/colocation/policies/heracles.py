@@ -30,7 +30,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     until_s: float = 0.0
     """Time until which the batch is suspended after a violation of the SLA."""
     held: bool = False
-    """Whether the load has been too high for a batch."""
+    """Whether the load has been too high for the batch to run."""
 
 
 def heracles() -> Policy[Memory]:

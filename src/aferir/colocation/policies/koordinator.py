@@ -16,8 +16,9 @@ _LEAST_CPUS = 0.02
 """Smallest quota in CPUs: Koordinator's minimum is 2 ms of CPU time in 100 ms."""
 _WEIGHT = 1
 _MOST_GROWTH = 0.1
-"""Largest growth of the quota per decision, as a share of the node's capacity; cuts are not
-limited."""
+"""Largest growth of the quota per decision, as a share of the node's capacity; reductions are not
+limited.
+"""
 _INTERVAL_S = 1.0
 
 

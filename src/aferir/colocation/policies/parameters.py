@@ -31,7 +31,8 @@ GONE: Mapping[str, str] = MappingProxyType(
         "innocence_s": "it follows from hold_s and patience_s",
     }
 )
-"""Parameters of earlier versions that have no effect now, and what decides instead."""
+"""Parameters of earlier versions that no longer have an effect, each with what now decides instead.
+"""
 
 
 class Parameters(
@@ -40,36 +41,43 @@ class Parameters(
     """Parameters of the policy `aferir`; shares are between 0 and 1, times in seconds."""
 
     near: Annotated[float, Meta(ge=0.05, le=0.9)] = 0.4
-    """Quantile divided by the SLA's bound, above which the batch loses every advantage that costs
-    the service latency. Below half of it, the batch may gain one."""
+    """Quantile divided by the SLA's bound, above which the batch loses every advantage that
+    increases the service's latency. Below half of it, the batch may gain an advantage.
+    """
     caution: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.87
     """Quantile divided by the SLA's bound and smoothed over half of `hold_s`, above which the
-    service counts as late."""
+    service is considered late.
+    """
     shrink: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.5
     """Factor applied to the batch's measured use, at once, when the SLA is certainly violated."""
     grow_per_s: Annotated[float, Meta(ge=0.01, le=5.0)] = 0.2
     """Growth of the batch's share after a cut, in shares of the machine per second."""
     least_share: Annotated[float, Meta(ge=0.02, le=0.5)] = 0.08
     """Share of a CPU, or of the machine, that counts as nothing: a batch limited to less is
-    suspended, and others that use less are the system's own housekeeping."""
+    suspended, and other processes that use less are considered the system's own housekeeping.
+    """
     patience_s: Annotated[float, Meta(ge=0.2, le=10.0)] = 1.0
-    """Seconds after a change until its effect is judged."""
+    """Seconds to wait after a change before its effect is judged."""
     hold_s: Annotated[float, Meta(ge=1.0, le=120.0)] = 10.0
-    """Seconds for which a protection stays after its cause was last seen, and for which a mode
-    that did harm is barred at first."""
+    """Seconds for which a protection stays after its cause was last seen; also the first time for
+    which a mode that did harm is barred.
+    """
     company: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.33
-    """Thresholds for the CPUs that other processes use. Divided by the share of the machine that
-    the service leaves, they count as company above this; divided by the number of all CPUs, they
-    compete above it. The default is below 0.5, the part of one CPU that a batch of normal weight
-    would leave them."""
+    """Threshold for the CPU use of other processes. They count as company if their use, divided by
+    the share of the machine that the service leaves, is above it; they compete if their use,
+    divided by the number of all CPUs, is above it. The default is below 0.5, the part of one CPU
+    that a batch of normal weight would leave them.
+    """
     headroom: Annotated[float, Meta(ge=0.05, le=0.5)] = 0.3
     """Share of CPUs, or of a thread pool, that must be free before the batch gains an advantage; to
-    keep it, half of that must be free."""
+    keep the advantage, half of this share must be free.
+    """
     responsive_s: Annotated[float, Meta(ge=0.004, le=0.1)] = 0.025
     """Longest time in seconds for which an interactive user may be kept from a CPU."""
     stretch: Annotated[float, Meta(ge=4.0, le=64.0)] = 16.0
-    """Longest time for which all CPUs are busy with requests, divided by the mean: the longest
-    answers of a shell beside SCHED_FIFO were 13 to 26 times the mean."""
+    """Longest time for which all CPUs are busy with requests, divided by the mean of such times:
+    the longest answers of a shell beside SCHED_FIFO were 13 to 26 times the mean.
+    """
     batch_share: Annotated[float, Meta(ge=0.0, le=100.0)] | None = None
     """Weight of the whole batch beside other processes while latency is far below the SLA, as a
     multiple of a normal process's weight. 0: the batch yields to everything. If unset, it is 1
@@ -87,7 +95,7 @@ class Parameters(
 
     @property
     def calm(self) -> float:
-        """Quantile divided by the bound, below which a lowered share may rise.
+        """Quantile divided by the bound, below which a share that was lowered may rise.
 
         It is as far below `caution` as the SLA is above it.
         """
@@ -107,14 +115,14 @@ class Parameters(
     def longest_bar_s(self) -> float:
         """Longest time in seconds for which a mode is barred.
 
-        Harm is seen after `patience_s`. So even if the mode does harm after every bar, that takes
-        up only about (patience/hold)^2 of the time, 1 % by default.
+        Harm is noticed after `patience_s`. So even if the mode does harm after every bar, it does
+        so for only about (patience/hold)^2 of the time, 1 % by default.
         """
         return self.hold_s**2 / self.patience_s
 
 
 def parameters(given: Mapping[str, object]) -> Parameters:
-    """Parameters from their names and values; those of `GONE` are left out.
+    """Parse parameters from their names and values; those of `GONE` are left out.
 
     Errors: UsageError if a name is unknown or a value out of range.
     """

@@ -11,7 +11,7 @@ _LEAST_SHARE = 0.05
 
 
 class Gains(msgspec.Struct, frozen=True, kw_only=True):
-    """Gains that map the quantile's distance from its target to the reserved share of the CPUs."""
+    """Gains that map the quantile's distance from its target to the reserved share of CPUs."""
 
     target: float = 0.5
     """Target of the quantile divided by the SLA's bound."""
@@ -33,7 +33,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pid(gains: Gains | None = None) -> Policy[Memory]:
-    """Return a policy that reserves more the further the quantile is above its target.
+    """Return a policy that reserves more CPU time, the further the quantile is above its target.
 
     All critical threads get the same share.
     """

@@ -12,9 +12,9 @@ import msgspec
 from aferir.colocation.settings import Schedule
 
 LEAST_S = 1024e-9
-"""Shortest runtime in seconds that SCHED_DEADLINE accepts (kernel/sched/deadline.c)."""
+"""Shortest runtime in s that the kernel accepts for SCHED_DEADLINE (kernel/sched/deadline.c)."""
 LONGEST_S = 4.19
-"""Longest period in seconds that SCHED_DEADLINE accepts: 2^22 us."""
+"""Longest period in s that the kernel accepts for SCHED_DEADLINE: 2^22 us."""
 _MOST_SHARE = 0.95
 """Largest share of one CPU, so that a thread that never sleeps leaves some time to others."""
 _MARGIN = 0.98
@@ -23,7 +23,7 @@ meanwhile."""
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """Request of one thread for a part of the reservable CPUs."""
+    """One thread's request for a part of the CPUs that can be reserved."""
 
     tid: int
     want: float
@@ -33,8 +33,8 @@ class Reservation(msgspec.Struct, frozen=True):
 def shares(wanted: Sequence[Reservation], room_cpus: float) -> dict[int, float]:
     """CPUs for each thread, in proportion to its request and at most 0.95 of a CPU each.
 
-    Together they use up the admissible CPUs. Reserved time that is not used is not lost, as the
-    fair class runs in it. Empty if nothing is admissible.
+    Together they equal the admissible CPUs. Reserved time that is not used is not lost, as the fair
+    class runs in it. Empty if nothing is admissible.
     """
     left = room_cpus * _MARGIN
     if left <= 0 or not wanted:
@@ -53,7 +53,7 @@ def shares(wanted: Sequence[Reservation], room_cpus: float) -> dict[int, float]:
 def plan(
     wanted: Sequence[Reservation], room_cpus: float, *, period_s: float, reclaim: bool = False
 ) -> dict[int, Schedule]:
-    """Schedules for all of these threads, sized so that they are admitted together.
+    """Schedules for all of the given threads, sized so that the kernel admits them together.
 
     `room_cpus`: CPUs that the kernel admits altogether. See `scheduled` for the other arguments.
     """
@@ -63,7 +63,7 @@ def plan(
 def scheduled(
     shared: Mapping[int, float], *, period_s: float, reclaim: bool = False
 ) -> dict[int, Schedule]:
-    """Deadline schedules for threads with these `shares`.
+    """Deadline schedules for threads with the given `shares` of a CPU.
 
     A thread whose runtime would be too short for the kernel is omitted and stays as it was. A
     throttled thread waits up to period - runtime, so `period_s` must be far below the SLA.

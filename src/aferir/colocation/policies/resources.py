@@ -1,12 +1,12 @@
-"""Limits the batch's memory or disks first where the service waits for them.
+"""Limits the batch's memory or disks first, if the service waits for them.
 
-A policy of processors is wrapped. While the service is near its SLA and waits for memory or disks
+A policy for processors is wrapped. While the service is near its SLA and waits for memory or disks
 more than for processors (its own group's pressure), the batch's limit of that resource is cut, and
 the processors are left as they are until the cut has had time to work. So one limit changes at a
 time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
-found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). A cut is multiplicative,
-the way back additive, so that a harmful limit is not restored at once (Chiu and Jain 1989). Where
-weights have an effect on disks, the batch's gets the lowest before its bytes per second are
+found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). Cuts are multiplicative
+and raises additive, so that a harmful limit is not restored at once (Chiu and Jain 1989). If
+weights have an effect on disks, the batch gets the lowest weight before its bytes per second are
 limited, since a weight costs nothing while the service leaves the disk idle.
 """
 
@@ -23,8 +23,9 @@ Resource = Literal["cpu", "memory", "disk"]
 NEAR, FAR = 0.8, 0.5
 """Shares of the SLA above which a limit is cut, and below which it is raised."""
 WAITS = 0.05
-"""A resource is lacking if some task of the service waits for it for at least this share of the
-time."""
+"""Smallest share of the time in which some task of the service waits for a resource that is
+considered lacking.
+"""
 CUT, STEP = 0.5, 0.1
 """Factor by which a cut multiplies a limit; each raise adds this share of the use before the first
 cut."""
@@ -33,7 +34,7 @@ SETTLES_S = 1.0
 LEAST_WEIGHT = 1
 """Lowest weight of disk requests."""
 LEAST_BYTES = 2**20
-"""Smallest limit of memory in bytes, and of disks in B/s."""
+"""Smallest limit that is set: of memory in bytes, of disks in B/s."""
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +108,7 @@ def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
 
 
 def weighed(before: Limit, disk: Limit, state: State, *, cut: bool) -> Limit:
-    """Return the limit on the weight of disk requests; it is not lifted while `disk` is limited."""
+    """Return the limit on the weight of disk requests; not lifted while `disk` is limited."""
     ratio, now_s = ratio_of(state), state.time_s
     if ratio is None:
         return before
@@ -158,14 +159,14 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
 
 
 def _settles(limit: Limit, state: State, lacks: bool) -> bool:
-    """Whether a lacking resource was cut so recently that this may yet take effect."""
+    """Whether a lacking resource was cut so recently that the cut may still take effect."""
     return lacks and limit.most is not None and state.time_s < limit.moved_s + SETTLES_S
 
 
 def _explained(
     inner: Explanation, state: State, lacking: Resource | None, since_s: float
 ) -> Explanation:
-    """Explain a cut of memory or disks made at `since_s`; else what the wrapped policy explains."""
+    """Explain a cut of memory or disks made at `since_s`, or else as the wrapped policy does."""
     if lacking is None or lacking not in state.levers or state.latency is None or since_s < 0:
         return inner
     if state.latency.quantile_s <= NEAR * state.sla.bound_s:

@@ -1,4 +1,4 @@
-"""The interface of all sensors of a service's latency, and what a call of one returns."""
+"""The interface of all sensors of a service's latency, and the result of one call of a sensor."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ class Look(msgspec.Struct, frozen=True):
     """Whether failed requests are among the latencies already, with the time spent waiting for
     them."""
     aside: int = 0
-    """Lines that were understood but are no response: a stream's lifetime, a part of an entry."""
+    """Number of lines that were understood but are no response: a stream's lifetime, a part of an
+    entry.
+    """
     unread: int = 0
-    """Lines or series that the sensor could not parse."""
+    """Number of lines or series that the sensor could not parse."""
     each: int = 1
     """Number of responses that each latency represents, more than 1 if only a sample was read."""
     problem: str = ""
-    """Why the latencies may not be those of the service; "" if there is no problem."""
+    """Reason why the latencies may be wrong or incomplete; "" if there is no problem."""
 
     @property
     def lines(self) -> int:
-        """Lines of a log that were read."""
+        """Number of log lines that were read."""
         return self.latencies.total + self.failed + self.aside + self.unread
 
 
@@ -47,7 +49,7 @@ class Sensor(Protocol):
         """Process IDs of the sensor's helpers, whose cost counts as the controller's own."""
 
     def look(self) -> Look:
-        """Results since the previous call. Errors: none; problems are in `Look.problem`."""
+        """Return results since the previous call. Errors: none; problems are in `Look.problem`."""
 
     def close(self) -> None:
         """Release files, threads and processes."""

@@ -1,4 +1,4 @@
-"""Reports what a sensor reads of a service for a short time, before a run depends on it."""
+"""Reports what a sensor reads of a service during a short time, before a run relies on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def seen(
     seconds: float = _SECONDS,
     pause: Callable[[float], object] = time.sleep,
 ) -> tuple[list[str], str]:
-    """Lines for people: how many responses came, how many were understood, the present quantile.
+    """Lines for people: how many responses came and were understood, and the present quantile.
 
     Also returns the problem, "" if there is none. If a log gained no lines meanwhile, its last
     lines are reported as well. Errors: none.

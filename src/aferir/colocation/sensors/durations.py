@@ -30,9 +30,12 @@ _SECONDS = {word: seconds for seconds, words in _WORDS.items() for word in words
 _NAMES = {seconds: unit for unit, seconds in UNITS.items()}
 _BY_LENGTH = sorted(_SECONDS, key=len, reverse=True)
 APART = tuple(word for word in _BY_LENGTH if len(word) > 1 and _SECONDS[word] <= 1)
-"""Units that a blank may separate from their number: of two letters or more, up to the second."""
+"""Units that a blank may separate from their number: those of two letters or more, up to the
+second.
+"""
 ATTACHED = tuple(word for word in _BY_LENGTH if word not in APART)
-"""Units that are recognised only right behind their number, as they may be other words."""
+"""Units that are recognised only if attached to their number, since alone they may be other words.
+"""
 _LONGEST_TEXT = 200
 _NUMBER = r"\d{1,18}(?:\.\d{0,18})?(?:[eE][+-]?\d{1,3})?"
 _BARE = re.compile(_NUMBER)
@@ -67,11 +70,16 @@ _KNOWN = {
 _NOTHING = ("", "-")
 _WORD_ENDS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _TELLING = 4
-"""Fewest letters of a unit that is recognised in the middle of a name too, not just at its end."""
+"""Smallest number of letters of a unit that is also recognised in the middle of a name, not only at
+its end.
+"""
 
 
 def seconds(text: str, unit_s: float = 1.0) -> float | None:
-    """One duration in seconds; None if the text is none, or above `LONGEST_S`. Errors: none."""
+    """Parse one duration, in s; None if the text is no duration, or above `LONGEST_S`.
+
+    Errors: none.
+    """
     text = text.strip()
     if not text or len(text) > _LONGEST_TEXT:
         return None
@@ -128,12 +136,12 @@ def unit_of(name: str) -> str | None:
 
 
 def possible(duration_s: float) -> float | None:
-    """The duration itself, or None if no request can take that long."""
+    """Return the duration, or None if no request can take that long."""
     return duration_s if 0 <= duration_s <= LONGEST_S else None
 
 
 def _compound(text: str) -> float | None:
-    """Sum of numbers with a unit each, in order from the largest unit, each unit once."""
+    """Sum of numbers, each with a unit; units come from the largest to the smallest, each once."""
     place, made, last_s = 0, 0.0, math.inf
     while place < len(text):
         part = _PART.match(text, place)

@@ -42,7 +42,7 @@ class Gained(msgspec.Struct, frozen=True):
 
 
 class Scraped(msgspec.Struct, frozen=True):
-    """Contents of one histogram in one scrape."""
+    """Contents of one histogram, as one scrape returned them."""
 
     series: dict[Labels, Cumulative]
     unread: int = 0
@@ -83,7 +83,7 @@ def read_buckets(text: str, selector: Selector) -> Scraped:
 
 
 def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
-    """Labels of complete series: they have the +Inf bucket, and every bucket that they had before.
+    """Labels of complete series, which have the +Inf bucket and every bucket that they had before.
 
     The +Inf bucket counts all latencies. A series in which another bucket counts more is left out,
     as its buckets are not cumulative.
@@ -101,9 +101,10 @@ def gained(
 ) -> Gained:
     """Latencies gained over all series between two scrapes.
 
-    A series whose total fell was reset, and all it holds is new. A single bucket that fell was read
-    while the service was counting, and is ignored. `scale`: seconds per unit of the bounds.
-    Latencies are spread evenly within their bucket, as Prometheus' `histogram_quantile` does.
+    If the total of a series fell, it was reset, and all its counts are new. If only a single bucket
+    fell, it was read while the service was counting, and is ignored. `scale`: seconds per unit of
+    the bounds. Latencies are spread evenly within their bucket, as Prometheus' `histogram_quantile`
+    does.
     """
     latencies = Histogram()
     beyond = 0
@@ -121,7 +122,7 @@ def gained(
 
 
 def fell(before: Mapping[Labels, Cumulative], now: Mapping[Labels, Cumulative]) -> bool:
-    """Whether a series counts less than before: its process was restarted, or is another one."""
+    """Whether a series counts less than before: its process was restarted or replaced."""
     return any(_total(counts) < _total(before.get(labels, {})) for labels, counts in now.items())
 
 

@@ -22,7 +22,7 @@ _WORDS = frozenset(word.replace("_", "") for word in (*_FAILED.values(), "CANCEL
 
 
 def by_code(code: object) -> Heard | None:
-    """FAILED for a code of a failed call, as a number or a word; None for any other value."""
+    """FAILED if `code`, a number or a word, is that of a failed call; None for any other value."""
     if isinstance(code, int):
         return FAILED if code in _FAILED else None
     if not isinstance(code, str):

@@ -33,7 +33,7 @@ class Kind(enum.Enum):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """One classified line; for a response, with its time in seconds."""
+    """One classified line; a response also has its time in seconds."""
 
     kind: Kind
     latency_s: float = 0.0
@@ -64,7 +64,7 @@ def by_status(status: int | None) -> Heard | None:
 
 
 def first_of(*parsers: Parser) -> Parser:
-    """A parser that returns the result of the first of these that understands the line."""
+    """Make a parser that returns the result of the first parser that understands the line."""
 
     def parse(line: bytes) -> Heard:
         for one in parsers:

@@ -17,7 +17,9 @@ from aferir.colocation.sensors.heard import Kind, Parser
 from aferir.colocation.sensors.tail import Tail
 
 MOST_LINES = 100
-"""Lines parsed per call: a thousand a second suffice for a narrow interval of a 95th percentile."""
+"""Largest number of lines parsed per call: a thousand a second suffice for a narrow interval of a
+95th percentile.
+"""
 _REMEMBERED = 1000
 """Number of lines above which all counts are halved, so that the share of unparsed lines is that of
 the latest lines."""
@@ -60,7 +62,7 @@ class LogSensor:
         return msgspec.structs.replace(found, problem=problem or self._problem)
 
     def past(self) -> Look:
-        """Parse the last 64 KiB that the log already held: for a check, not for a decision."""
+        """Parse the last 64 KiB that the log already held; used by a check, not for decisions."""
         try:
             with self._path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -96,7 +98,7 @@ class LogSensor:
         return Look(latencies=latencies, failed=failed, aside=aside, unread=unread, each=each)
 
     def _judge(self, found: Look, lines: Sequence[bytes]) -> str:
-        """Why the log's latencies may not be those of the service; "" if they are."""
+        """Reason why the log's latencies may be wrong or incomplete; "" if there is no problem."""
         if self._lines > _REMEMBERED:
             self._lines, self._unread = self._lines / 2, self._unread / 2
         self._answers = self._answers or found.latencies.total + found.failed > 0

@@ -1,10 +1,10 @@
 """Measures latency by sending requests at intended times, independently of earlier responses.
 
-A request's latency counts from the time at which it was due. Sending the next one only after a
+A request's latency counts from the time at which it was due. Sending the next request only after a
 response would omit the times at which the service is slow (coordinated omission).
 
-The requests are sent by `request-clients` in a process of its own: in the interpreter a request
-would cost more than the controller may use, and a due request must not wait for a decision.
+The requests are sent by `request-clients` in a process of its own: in Python, a request would take
+more CPU time than the controller may use, and a due request must not wait for a decision.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from aferir.programs.kernels import kernel_path
 
 _MOST_OPEN = 256
 _REUSE = 4
-"""Requests per connection. Reuse saves most of the cost of new connections. There are only a few,
-so that other workers are soon reached, and a service with few connections hardly loses one."""
+"""Number of requests per connection. Reuse saves most of the cost of new connections. The number is
+small, so that other workers are soon reached, and a service with few connections is hardly short of
+one.
+"""
 _DURATION_S = 1_000_000
 """Seconds after which `request-clients` ends; it is then started again."""
 _AGAIN_S = 1.0

@@ -26,11 +26,12 @@ from aferir.errors import AferirError
 _MOST_REDIRECTS = 5
 _MOST_FALLS = 2
 _RECENT = 20
-"""Number of latest scrapes that are remembered. If counts have fallen in more than `_MOST_FALLS` of
-them, several processes answer in turn, each with its own counts; after a restart they fall once."""
+"""Number of latest scrapes that are remembered. Counts fall once after a restart; if they fall in
+more than `_MOST_FALLS` scrapes, several processes answer in turn, each with its own counts.
+"""
 _FALLING = "several processes answer in turn, or it is no counter"
 _INSTEAD = {"histogram": "; if it is native, let the service export classic buckets too"}
-"""What to add if a metric has no buckets, by its declared type."""
+"""Advice for a metric without buckets, by its declared type."""
 
 
 class PrometheusSensor:
@@ -73,7 +74,7 @@ class PrometheusSensor:
         self._thread.start()
 
     def look(self) -> Look:
-        """Return what the thread has scraped since the previous call."""
+        """Return what the thread has scraped since the previous call, with its problem."""
         with self._lock:
             latencies, self._latencies = self._latencies, Histogram()
             unread, self._unread = self._unread, 0

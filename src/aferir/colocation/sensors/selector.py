@@ -14,7 +14,9 @@ from aferir.errors import UsageError
 
 _WHOLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:.]*)\s*(?:\{(.*)\})?")
 _QUOTED = re.compile(r"\{\s*\"((?:[^\"\\]|\\.)+)\"\s*(?:,(.*))?\}")
-"""The form of Prometheus 3 for names with other characters: `{"http.duration", verb="GET"}`."""
+"""Matches the form of Prometheus 3, for names with other characters: `{"http.duration",
+verb="GET"}`.
+"""
 _MATCHER = re.compile(
     r"\s*([a-zA-Z_][a-zA-Z0-9_.]*)\s*(=~|!~|!=|=)\s*"
     r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')\s*(?:,|$)"

@@ -11,11 +11,14 @@ _MOST_A_LOOK = 4 << 20
 calls.
 """
 _A_READ = 1 << 16
-"""Bytes per read: a buffer of more than 128 KiB would be mapped and unmapped for every call."""
+"""Number of bytes per read: a buffer of more than 128 KiB would be mapped and unmapped for every
+call.
+"""
 _LONGEST_LINE = 1 << 20
 _MARK = 64
-"""Bytes before the read position that are remembered, to detect that the file was replaced in
-place."""
+"""Number of bytes before the read position that are remembered, to detect that the file was
+replaced in place.
+"""
 
 
 class Tail:
@@ -36,7 +39,7 @@ class Tail:
         self._rest = b""
         self._skips = False
         self.problem = ""
-        """Why nothing can be read now; "" if it can."""
+        """Reason why nothing can be read now; "" if there is none."""
         if self._open():
             self._place = os.fstat(self._file).st_size
             before = max(0, self._place - _MARK)
@@ -65,7 +68,7 @@ class Tail:
         self._leave()
 
     def _open(self) -> bool:
-        """Open the file at its start. False: it could not be opened."""
+        """Open the file at its start; returns False if it cannot be opened."""
         try:
             # Non-blocking, because opening a FIFO without a writer would block.
             file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -87,7 +90,7 @@ class Tail:
         self._file, self._rest, self._skips = -1, b"", False
 
     def _replaced(self) -> bool:
-        """Whether the path refers to another file by now."""
+        """Whether the path now refers to another file."""
         try:
             there = os.stat(self._path)  # noqa: PTH116 - a control period counts microseconds
         except FileNotFoundError:
@@ -104,7 +107,7 @@ class Tail:
         self._mark = b""
 
     def _read(self) -> bytes:
-        """Bytes added since the last call; all from the start if those read before have changed.
+        """Bytes added since the last call; everything from the start if earlier bytes have changed.
 
         One call reads both the bytes before the position and those after it.
         """
@@ -120,7 +123,7 @@ class Tail:
         return found[known:]
 
     def _at(self, place: int) -> bytes:
-        """Bytes from that position to the end, or as many as one call may read."""
+        """Bytes from that position to the end of the file, or as many as one call may read."""
         found = part = os.pread(self._file, _A_READ, place)
         while len(part) == _A_READ and len(found) < _MOST_A_LOOK:
             part = os.pread(self._file, _A_READ, place + len(found))

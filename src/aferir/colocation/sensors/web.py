@@ -12,7 +12,7 @@ import msgspec
 from aferir.errors import UsageError
 
 MOST_BYTES = 16 << 20
-"""Bytes after which a response is truncated."""
+"""Number of bytes after which a response is truncated."""
 STORES = ("memcached", "redis")
 """Schemes of URLs that contain keys of a store instead of a path."""
 _LONGEST_KEY = 250
@@ -39,7 +39,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def question(url: str) -> Question:
-    """The request meant by `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY` (`redis://`).
+    """Request for `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY` (`redis://`).
 
     Errors: UsageError if the URL is invalid, or the host unknown.
     """
@@ -111,7 +111,7 @@ def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
 
 
 def _decoded(body: bytes, encoding: str) -> str:
-    """Text of a body, also if a proxy compressed it unasked. Errors: HTTPException."""
+    """Text of a body, even if a proxy compressed it without being asked. Errors: HTTPException."""
     if encoding.lower() in ("gzip", "x-gzip"):
         try:
             body = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MOST_BYTES)

@@ -1,4 +1,4 @@
-"""Removes what log drivers add to a service's lines: Docker's JSON, CRI, syslog, journald, Compose.
+"""Removes prefixes of log drivers from log lines: Docker's JSON, CRI, syslog, journald, Compose.
 
 Sources: moby daemon/logger/jsonfilelog, Kubernetes CRI logging (design-proposals-archive,
 kubelet-cri-logging), RFC 3164, RFC 5424, rsyslog's RSYSLOG_FileFormat.
@@ -21,16 +21,19 @@ _SYSLOG = re.compile(
     rb"|(?:<\d{1,3}>)?(?:" + _BSD + rb"|" + _STAMP + rb") (?:[\w.:-]{1,255} )?" + _TAG
 )
 _COMPOSE = re.compile(rb"[\w.@-]{1,128} +\| |\[pod/[^/\]]{1,253}/[^\]]{1,63}\] ")
-"""Prefixes of Compose, of services of a swarm, and of `kubectl logs --prefix`."""
+"""Matches the prefixes of Compose, of services of a Docker swarm, and of `kubectl logs --prefix`.
+"""
 _STAMPED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) ")
-"""Time stamp of `docker logs -t` and `kubectl logs --timestamps`; those of services are coarser."""
+"""Matches the time stamp of `docker logs -t` and `kubectl logs --timestamps`, which is finer than
+those of services.
+"""
 _KEYS = frozenset({"log", "stream", "time", "attrs"})
 _MORE_KEYS = frozenset(
     {"kubernetes", "docker", "@timestamp", "tag", "_p", "logtag", "container_id", "container_name"}
 )
-"""Names of fields that log collectors add to Docker's JSON."""
+"""Further names of fields that log collectors add to Docker's JSON."""
 _CURSOR = b'"__CURSOR"'
-"""Field of every entry of `journalctl -o json`."""
+"""Name of a field that every entry of `journalctl -o json` has."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -51,8 +54,8 @@ _decode_any = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def entries(lines: Sequence[bytes], rest: list[bytes]) -> list[bytes]:
     """The service's own lines, with the pieces of long ones joined.
 
-    The pieces of a line whose end has not come yet stay in `rest` for the next call. Errors: none;
-    a line without a wrapper stays as it is.
+    The pieces of a line whose end has not been written yet stay in `rest` for the next call.
+    Errors: none; a line without a prefix is returned unchanged.
     """
     if not _may_be_wrapped(lines):
         return list(lines)
@@ -71,7 +74,7 @@ _MOST_PIECES = 1000
 
 
 def unwrapped(line: bytes) -> tuple[bytes, bool]:
-    """Log line without the prefix of a log driver, and whether a line of the service ends in it."""
+    """Remove a log driver's prefix; returns also whether a line of the service ends here."""
     first = line[:1]
     if first == b"{":
         return _from_journal(line) if _CURSOR in line else _from_docker(line)
@@ -82,7 +85,7 @@ def unwrapped(line: bytes) -> tuple[bytes, bool]:
 
 
 def _may_be_wrapped(lines: Sequence[bytes]) -> bool:
-    """Whether the first or the last line is wrapped: all lines of a call come from one writer."""
+    """Whether the first or the last line has a prefix: all lines of a call come from one writer."""
     return any(unwrapped(line)[0] is not line for line in (*lines[:1], *lines[-1:]))
 
 

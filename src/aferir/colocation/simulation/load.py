@@ -15,13 +15,13 @@ Arrivals = Literal["poisson", "bursts"]
 _BURST = 6.0
 """Mean number of requests in a burst."""
 _HEAVY = 2.2
-"""Exponent of the heavy tail: the variance is finite, the third moment infinite."""
+"""Exponent of the tail of CPU times: the variance is finite, the third moment infinite."""
 _LONGEST = 50.0
 """Upper limit of a heavy-tailed CPU time, in multiples of its mean."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """A load, as the share of all CPUs that it needs."""
+    """Load of the service, given as the share of all CPUs that it needs."""
 
     steps: tuple[tuple[float, float], ...] = ((0.0, 0.5),)
     """Steps (second, utilisation), in order of time; each holds until the next."""
@@ -31,7 +31,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Arrivals = "poisson"
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if not self.steps or self.steps[0][0] != 0 or list(self.steps) != sorted(self.steps):
             raise ValueError("steps: they begin at second 0 and are in order of time")
         if not all(0 < utilisation < math.inf for _, utilisation in self.steps):

@@ -44,7 +44,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reservable_cpus(self) -> float:
-        """CPUs that deadline threads may reserve: 95 %, minus 5 % for the fair server."""
+        """CPUs that deadline threads may reserve: 95 % of all, less 5 % for the fair server."""
         return 0.9 * self.cpus
 
 
@@ -83,7 +83,7 @@ class Processors:
         self._apply_batch(settings.batch)
 
     def wake(self, task: Task, need_s: float) -> None:
-        """Wake a thread that then needs that much CPU time."""
+        """Wake a thread that will need `need_s` of CPU time."""
         self._place(task)
         task.wake(self.now_s, need_s)
 
@@ -255,7 +255,7 @@ class Processors:
                 task.slice_end_s = self._tick_after(self.now_s + self.machine.slice_s)
 
     def _seat(self, task: Task, chosen: list[Task | None]) -> bool:
-        """Assign a free CPU to a thread: its own, an idle one, or any. False: no CPU was free."""
+        """Assign a free CPU to a thread: its last one, an idle one, or any; False if none is."""
         free = [
             cpu
             for cpu, other in enumerate(chosen)
@@ -281,7 +281,7 @@ class Processors:
         return 1.0 / (1.0 + self.machine.interference * min(batch / others, 1.0))
 
     def _drain(self, task: Task) -> float:
-        """CPU seconds that a budget loses per second: 1, or as GRUB computes it over all CPUs."""
+        """CPU seconds that a budget loses per second: 1, or with GRUB as computed over all CPUs."""
         if not task.schedule.reclaim:
             return 1.0
         cpus = self.machine.cpus

@@ -31,8 +31,9 @@ SEARCHED = (
     "hold_s",
     "headroom",
 )
-"""Parameters searched by default: those with the largest effects in the model, which leaves out how
-other processes are served."""
+"""Parameters that are searched by default: those with the largest effects in the model, which does
+not include how other processes are served.
+"""
 _WIDE = 10.0
 """A range is searched logarithmically if its upper bound is more than this multiple of its lower
 one."""
@@ -45,7 +46,7 @@ _FRESH_SEEDS = 8
 _LEVEL = 0.05
 _LEAST_SHARE = 1e-6
 _STEEP = 3.0
-"""Higher load divided by the lower one, in the scenarios with a step."""
+"""Ratio of the higher to the lower load in the scenarios with a step."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a search."""
+    """Result of a search: parameters, and their comparison with the defaults."""
 
     parameters: Parameters
     """The last candidate if it meets the service level more often than the defaults (McNemar's
@@ -124,7 +125,7 @@ def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
 
 
 def rounds(count: int) -> Iterator[tuple[int, int]]:
-    """Number of candidates and of seeds in each round, if the first has `count` candidates."""
+    """Number of candidates and of seeds in each round; the first has `count` candidates."""
     seeds = _SEEDS
     while count > 1:
         yield count, seeds

@@ -52,8 +52,9 @@ class Task:
         self.schedule = Schedule()
         self.weight = NICE_0
         self.idle = False
-        """Whether the thread is under SCHED_IDLE, so that any other thread that wakes preempts
-        it."""
+        """Whether the thread is under SCHED_IDLE, so that any other thread that wakes up preempts
+        it.
+        """
         self.cpus: frozenset[int] | None = None
         self.stopped = False
         self.used_s = self.waited_s = 0.0
@@ -65,7 +66,7 @@ class Task:
 
     @property
     def share(self) -> float:
-        """CPUs that its reservation holds; 0 without a reservation."""
+        """CPUs that the thread's reservation holds; 0 without a reservation."""
         if self.schedule.policy != "deadline":
             return 0.0
         return self.schedule.runtime_s / self.schedule.period_s

@@ -27,14 +27,16 @@ from aferir.colocation.simulation.task import Task
 
 _SLOT_S = 0.1
 _SLOTS = 50
-"""Most slots that a window takes in, if the latest ones hold too few latencies."""
+"""Largest number of slots in a window, which is extended if its latest slots hold too few
+latencies.
+"""
 _PROBE_S = 0.1
 _PROBE_NEED_S = 0.0005
 _BATCH_NUMBERS = 10_000
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions of a run, without the policy and the seed."""
+    """Conditions of a run other than the policy and the seed."""
 
     machine: Machine = Machine()
     load: Load = Load()
@@ -49,7 +51,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     control_s: float = 0.1
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the value, if one is impossible."""
+        """Check the values. Errors: ValueError that names an impossible one."""
         if self.service_threads < 1 or self.batch_threads < 0 or self.machine.cpus < 1:
             raise ValueError("threads and processors: at least one of each")
         if not (0 <= self.warm_up_s < self.duration_s < math.inf and self.control_s > 0):

@@ -27,8 +27,9 @@ _MOST = 20_000.0
 _MOST_CPUS = 0.1
 """Share of the machine's CPUs above which the load generator itself disturbs the service."""
 _CLOSE, _TRIES = 0.05, 6
-"""The search for a rate ends if the next one would differ by less than this part, or after so many
-trials."""
+"""Relative difference of successive rates below which the search for a rate ends, and largest
+number of trials.
+"""
 Tell = Callable[[str], None]
 
 
@@ -53,8 +54,8 @@ def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -
 def rate_using(service: Running, share: float, tell: Tell, times: Times = TIMES) -> float:
     """Rate in requests per second at which the service alone uses that share of all CPUs.
 
-    That is how Oliveira 2022 states loads. The service need not keep any SLA there.
-    `times`: durations of each trial. Errors: ProgramError if it uses no measurable CPU time.
+    Oliveira 2022 states loads in this way. The service need not meet its SLA at that rate. `times`:
+    durations of each trial. Errors: ProgramError if it uses no measurable CPU time.
     """
     target = share * (os.cpu_count() or 1)
 
@@ -75,7 +76,7 @@ def _service_s(service: Running) -> float:
 
 
 def settle(used: Callable[[float], float], target: float) -> float:
-    """Rate that uses `target` CPUs, within 5 % or after six trials; `used`: measures a rate's CPUs.
+    """Find the rate that uses `target` CPUs, within 5 % or six trials; `used` measures CPUs.
 
     CPU use is nearly proportional to the rate, so each trial scales the one before. Errors:
     ProgramError if nothing is used, or no more at a higher rate although it is not enough.
@@ -101,7 +102,7 @@ def settle(used: Callable[[float], float], target: float) -> float:
 
 
 def meets(load: Load, sla: Sla, most_cpus: float) -> bool:
-    """Whether the SLA was met, with 1 % failures and `most_cpus` of the load generator at most."""
+    """Whether the SLA was met, with at most 1 % failures and `most_cpus` of the load generator."""
     found = load.latencies().quantile(sla.quantile)
     in_time = found is not None and found.high_s <= sla.bound_s
     return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= most_cpus

@@ -47,5 +47,5 @@ def as_faban(latencies: Mapping[str, Sequence[float]], measured_s: float) -> tup
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float:
-    """Smallest of the ordered values such that at least `share` of all of them are not above it."""
+    """Smallest value that at least a `share` of the `ordered` values do not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -44,7 +44,7 @@ rm -f urls asked; exit $code
 
 
 class Crowd(msgspec.Struct, frozen=True):
-    """Users of a closed loop: each asks again when it has its answer and has thought, as in Faban.
+    """Users of a closed loop: each thinks after an answer, then sends a request, as in Faban.
 
     They begin one after another during the warm-up.
     """
@@ -83,7 +83,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Durations of warm-up, measurement and ramp-down, the load after the measurement."""
+    """Durations of warm-up, measurement, and ramp-down (the load that continues after it)."""
 
     warm_up_s: float = 2.0
     measured_s: float = 6.0
@@ -126,7 +126,7 @@ class Waiting(Protocol):
     """A load generator that waits for `begin`."""
 
     def begin(self) -> None:
-        """Send requests from now on."""
+        """Let the load generator send requests from now on."""
 
     def result(self) -> Load:
         """Wait until it has ended, and read what it found. Errors: ProgramError."""
@@ -144,7 +144,7 @@ class Generator(msgspec.Struct, frozen=True):
     """File with the requests; None: they follow the figures in its output."""
 
     def begin(self) -> None:
-        """Send requests from now on."""
+        """Let the load generator send requests from now on."""
         tell(self.child)
 
     def result(self) -> Load:
@@ -226,7 +226,7 @@ def _options(rate: Rate, times: Times, seed: int) -> list[str]:
 
 
 def _loop(rate: Rate) -> tuple[str, ...]:
-    """Options of `request-clients` for this load, which is a closed or an open loop."""
+    """Options of `request-clients` that make this load, in a closed or an open loop."""
     if isinstance(rate, Crowd):
         return ("--users", str(rate.users), "--think", f"{rate.think_s:g}")
     return ("--rate", str(rate))

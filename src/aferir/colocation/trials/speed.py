@@ -2,9 +2,9 @@
 
 Other guests on a host's cores slow this machine down, by up to half and for seconds at a time, and
 do not affect all compared arms equally. A short task, timed on every CPU in its own CPU time,
-measures that, independently of other processes on this machine. Compression is used because its
-speed correlates with that of xz by 0.99, but that of arithmetic only by 0.67; for gcc, both do
-well.
+measures the speed independently of other processes on this machine. The task is compression,
+because its speed correlates with that of xz by 0.99, but the speed of arithmetic only by 0.67; for
+gcc, both do well.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ LoadOf = Literal["rate", "cpus"]
 """Quantity of which a load is a share: the highest rate at which the service alone meets its SLA,
 or the CPU time of all CPUs."""
 _RATES = {"rate": "highest_requests_per_s", "cpus": "all_cpus_requests_per_s"}
-"""Name of the figure that reports the rate at a load of 1."""
+"""Name of the figure for the rate that corresponds to a load of 1."""
 TEXT_BYTES = 64 * 2**20
 """Bytes of text that the search engines index."""
 
@@ -256,7 +256,7 @@ def _as_faban(tried: Tried, cell: Cell) -> Iterator[Series]:
 
 
 def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
-    """Series over time, and how long the SLA is violated after the step."""
+    """Latency over time, and how long the SLA is violated after the step of the load."""
     if not cell.step_to:
         return
     answers = {

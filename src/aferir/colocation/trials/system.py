@@ -37,13 +37,13 @@ while True:
 
 
 class Typing:
-    """Response times so far, in order of completion."""
+    """Response times of the shell so far, in order of completion."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
 
     def answers(self, since_s: float) -> tuple[float, ...]:
-        """Seconds that each response took to input after that time (time.monotonic)."""
+        """Response times in s to input that was typed after `since_s` (time.monotonic)."""
         rows = [line.split() for line in self._log.read_text(encoding="ascii").splitlines()]
         return tuple(
             float(row[1]) for row in rows if len(row) == _FIELDS and float(row[0]) > since_s

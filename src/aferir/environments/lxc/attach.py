@@ -16,8 +16,7 @@ _NOT_SEALED = "Device or resource busy - Failed to rexec as memfd\n"
 (CVE-2019-5736), because the kernel was moving a page of it. It has then not entered the container.
 """
 _TRIES = 10
-"""Largest number of attempts; the failure was seen twice in a day of tests, never twice in a row.
-"""
+"""Largest number of attempts; the error occurred twice in a day of tests, never twice in a row."""
 _NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
 

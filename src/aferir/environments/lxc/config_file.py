@@ -14,7 +14,8 @@ from aferir.model.plan import EnvironmentSpec
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NO_CAPABILITIES = "mac_admin mac_override mknod sys_boot sys_module sys_rawio sys_time"
-"""Dropped capabilities, with which a program could change the host itself (capabilities(7))."""
+"""Capabilities to drop because a program could change the host itself with them (capabilities(7)).
+"""
 
 
 def config(
@@ -64,7 +65,7 @@ def config(
 def _limits(
     spec: EnvironmentSpec, cpus: Sequence[int], have: cgroup.Layout
 ) -> list[tuple[str, str]]:
-    """Keys and values of limits; keys depend on the version that has the controller here."""
+    """Keys and values of limits; keys depend on the version of the cgroup controller here."""
     limits = cgroup.Limits(
         cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, nice=os.nice(0)
     )

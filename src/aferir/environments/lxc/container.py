@@ -37,7 +37,7 @@ from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "memory", *(("cpuset",) if (os.cpu_count() or 1) > 1 else ()))
-"""Controllers that the limits need; `cpuset` only if there is more than one processor."""
+"""Control group controllers that the limits need; `cpuset` only if there are several processors."""
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
 _START_LIMIT_S = 60.0
 
@@ -58,7 +58,7 @@ class Container:
     kind = KIND
 
     def __init__(self, progress: Progress = silent, tree: Path | None = None) -> None:
-        """Store the folder `tree` that containers have as root instead of the image, if any."""
+        """Store `tree`, the folder that containers have as root; None: the image."""
         self._progress = progress
         self._tree = tree
 
@@ -150,7 +150,7 @@ def _volume(spec: ContainerSpec, folder: Path) -> list[str]:
 
 
 def seccomp() -> Path | None:
-    """LXC's own seccomp profile, if it is installed."""
+    """Path of LXC's own seccomp profile, if it is installed."""
     return _SECCOMP if _SECCOMP.exists() else None
 
 
@@ -263,7 +263,7 @@ class ContainerInstance:
 
 
 def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:
-    """Remove a container, in whatever state it is, and its journal entry.
+    """Remove a container in any state, and its journal entry.
 
     It also cleans up after a dead owner. Errors: OSError if a process, a group or a folder is
     left; then the entry is left too.

@@ -14,7 +14,7 @@ from aferir.errors import MissingError, ProgramError
 from aferir.model.plan import PROGRAM_FOLDER
 
 _MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
-"""Podman lowers its own limits (RLIMIT_NOFILE, RLIMIT_NPROC) to these, and without CAP_SYS_RESOURCE
+"""Limits to which Podman lowers its own RLIMIT_NOFILE and RLIMIT_NPROC; without CAP_SYS_RESOURCE
 they cannot be raised again for a container.
 """
 _USERS = 65_536
@@ -108,7 +108,7 @@ def isolation(spec: OciSpec, *, rootless: bool = False) -> list[str]:
 
 
 def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
-    """Options for the folders of a container; `disk`: folder of its own disk, None: no option."""
+    """Options for a container's folders; `disk` is the folder of its own disk, or None."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")

@@ -37,7 +37,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of(spec: EnvironmentSpec) -> OciSpec:
-    """The specification as one of a container; keys that it lacks get their defaults."""
+    """Convert a specification to one of a container; missing keys get their defaults."""
     if isinstance(spec, OciSpec):
         return spec
     known = {name: getattr(spec, name) for name in EnvironmentSpec.__struct_fields__}
@@ -54,7 +54,7 @@ def _command(place: Place) -> list[str]:
 
 
 def forget(entry: Entry, name: str) -> None:
-    """Kill the engine's monitor of a container, and remove the engine's record of it.
+    """Kill the monitor that the engine runs for a container, and remove the engine's record of it.
 
     Errors: OSError if it is left.
     """

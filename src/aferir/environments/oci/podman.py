@@ -103,6 +103,6 @@ def remove(name: str) -> None:
 
 
 def _most(limit: int) -> int:
-    """Hard limit of this process (getrlimit(2))."""
+    """Hard limit of this process for a resource (getrlimit(2))."""
     most = resource.getrlimit(limit)[1]
     return 2**62 if most == resource.RLIM_INFINITY else most

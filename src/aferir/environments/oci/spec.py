@@ -66,7 +66,7 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     ] = 0
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report keys by which instances on several hosts cannot have a network of their own."""
+        """Report keys with which instances on several hosts cannot have a network of their own."""
         wrong = (*super().conflicts(), *wrong_network(self, self.network))
         if self.is_spread and self.user_kernel():
             said = "gVisor does not see an interface that is made after its start"

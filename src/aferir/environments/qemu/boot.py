@@ -54,7 +54,7 @@ def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool 
 
 
 def _form_of(image: Path) -> command_line.DiskForm:
-    """Form of a disk image. Errors: UsageError if it cannot be read."""
+    """Format of a disk image, as QEMU names it. Errors: UsageError if it cannot be read."""
     try:
         with image.open("rb") as file:
             return "qcow2" if file.read(len(_QCOW2)) == _QCOW2 else "raw"

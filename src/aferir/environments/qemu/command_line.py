@@ -15,7 +15,9 @@ from aferir.environments.qemu.hardware import Hardware
 from aferir.image import initramfs
 
 Accelerator = Literal["kvm", "tcg", "counted"]
-"""`counted`: emulated, with a clock that counts instructions instead of following the host's."""
+"""Way of running a guest's code. `counted`: emulated, with a clock that counts instructions instead
+of following the host's clock.
+"""
 
 PROGRAM = "qemu-system-x86_64"
 DiskForm = Literal["raw", "qcow2"]
@@ -44,8 +46,8 @@ class Wire(msgspec.Struct, frozen=True):
 
 
 _DRIVE = "if=none,id=disk,format=qcow2,backing.file.locking=off"
-"""Drive options; no lock on the backing image, which is only read and which a guest of User-Mode
-Linux may have locked.
+"""Options of the guest's disk. The backing image is not locked: it is only read, and a guest of
+User-Mode Linux may have locked it.
 """
 
 
@@ -118,7 +120,7 @@ def _tools(disk: Path, hardware: Hardware) -> list[str]:
 
 
 def overlay_command(base: Path, overlay: Path, form: DiskForm = "raw") -> list[str]:
-    """Command that makes a copy-on-write disk above `base`, whose form is `form`."""
+    """Command that makes a copy-on-write disk on top of `base`, whose format is `form`."""
     names = ["-F", form, "-b", str(base), str(overlay)]
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 
@@ -132,34 +134,34 @@ def _network(tap: tuple[str, str], hardware: Hardware) -> list[str]:
 
 
 def _of_qemu(hardware: Hardware) -> list[str]:
-    """Options of QEMU's user network, in which the host is 10.0.2.2; none without a device."""
+    """Options of QEMU's user network, in which the host is 10.0.2.2; empty without a device."""
     if hardware.network_device == "none":
         return []
     return ["-netdev", "user,id=user", "-device", hardware.network("user")]
 
 
 def disk(folder: Path) -> Path:
-    """Disk with what a guest writes."""
+    """Path of the disk that holds what a guest writes."""
     return folder / "disk.qcow2"
 
 
 def agent(folder: Path) -> Path:
-    """Socket of the guest agent."""
+    """Path of the guest agent's socket."""
     return folder / "agent"
 
 
 def bulk(folder: Path) -> Path:
-    """Socket of the port through which files are copied in."""
+    """Path of the socket of the port through which files are copied in."""
     return folder / "bulk"
 
 
 def monitor(folder: Path) -> Path:
-    """Socket of QEMU's monitor."""
+    """Path of the socket of QEMU's monitor."""
     return folder / "monitor"
 
 
 def console(folder: Path) -> Path:
-    """Console output of the guest's kernel and first programs."""
+    """Path of the file with the console output of the guest's kernel and first programs."""
     return folder / "console.log"
 
 

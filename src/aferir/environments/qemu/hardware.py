@@ -17,7 +17,7 @@ WHOLE = "whole"
 
 
 class Board(msgspec.Struct, frozen=True):
-    """A machine type of QEMU, without devices that our guests never use."""
+    """A machine type of QEMU, with options that omit devices our guests never use."""
 
     options: str
     """Value of QEMU's option `-machine`."""
@@ -67,12 +67,12 @@ DISK_NAMES: Mapping[DiskDevice, str] = {
 
 
 def tools_name(disk: DiskDevice) -> str:
-    """Guest device name of the virtio disk with our tools, if the main disk is of kind `disk`."""
+    """Name in the guest of the virtio disk with our tools, given the kind of the main disk."""
     return "vdb" if DISK_NAMES[disk] == "vda" else "vda"
 
 
 class Hardware(msgspec.Struct, frozen=True, kw_only=True):
-    """Hardware of a guest, each part of which is a cause of cost."""
+    """Hardware of a guest; each part of it may be a cause of cost."""
 
     cpu_model: str = ""
     """A model of `qemu-system-x86_64 -cpu help`; empty: all features that are available."""

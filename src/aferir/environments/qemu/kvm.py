@@ -26,7 +26,7 @@ _LIMIT_S = 6.0
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of the trial, and the conditions under which it is valid."""
+    """Result of the trial, and the host's boot, QEMU and image for which it holds."""
 
     works: bool
     reason: str
@@ -109,7 +109,7 @@ def give_back(entry: Entry) -> None:
 
 
 def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
-    """Wait until the guest has booted; returns the reason for which it did not, else empty."""
+    """Wait until the guest has booted; returns "", or the reason why it did not boot."""
     wait.until(lambda: initramfs.has_booted(console) or poll() is not None, wait.after(_LIMIT_S))
     if initramfs.has_booted(console):
         return ""

@@ -27,7 +27,7 @@ hostname "$0"
 ip link set {overlay.INTERFACE} mtu "$1" up
 ip address add "$2" dev {overlay.INTERFACE}
 """
-"""Script that sets a guest's host name, and MTU and address of its interface to other hosts."""
+"""Script that sets a guest's host name, and MTU and address of its interface to the other hosts."""
 
 
 class GuestNetwork(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def guest(self) -> GuestNetwork:
-        """Interface to which the guest is connected at its start."""
+        """Interface of this machine to which the guest is connected when it starts."""
         return GuestNetwork(overlay.name_of(self.entry), _TAP, self.network.mac)
 
     def set_up(self, connection: JsonSocket) -> None:
@@ -69,7 +69,9 @@ class Link(msgspec.Struct, frozen=True):
 
 @contextmanager
 def linked(network: Overlay | None) -> Iterator[Link | None]:
-    """Connect a guest that the block makes; removed if the block fails. None without a network.
+    """Connect the guest that the block makes; disconnected if the block fails.
+
+    None without a network.
 
     Errors: MissingError with the kernel's reason.
     """

@@ -23,7 +23,7 @@ KEPT_BYTES = 64 * 2**20
 
 
 class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
-    """A guest under QEMU."""
+    """A virtual machine under QEMU."""
 
     kind: EnvironmentKind = KIND
     cpu_model: Annotated[
@@ -76,7 +76,7 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report devices that the board lacks, and keys that an image or several hosts rule out."""
+        """Report devices that the board lacks, and keys that conflict with image or hosts."""
         if self.is_spread and (self.image or self.network_device != "none"):
             key = "image" if self.image else "network_device"
             said = "guests on several hosts have our userland, and an interface for those hosts"
@@ -110,7 +110,7 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
         )
 
     def kept_bytes(self) -> int:
-        """Memory of the guest's own kernel and userland."""
+        """Memory in bytes that the guest's own kernel and userland occupy."""
         return KEPT_BYTES
 
 

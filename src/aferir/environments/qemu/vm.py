@@ -27,7 +27,8 @@ from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = (command_line.PROGRAM, "qemu-img")
 _BOOT_LIMIT_S = 300.0
-"""Time limit of a boot in s: an emulated guest on a busy host is slow, but one may also hang."""
+"""Time limit of a boot in s: an emulated guest on a busy host is slow, but a guest may also hang.
+"""
 
 
 def name_of(entry: journal.Entry) -> str:
@@ -54,7 +55,7 @@ class VirtualMachine:
         network: GuestNetwork | None = None,
         wires: Sequence[command_line.Wire] = (),
     ) -> None:
-        """With `counted` guests are emulated, and their clocks count instructions.
+        """Set how guests are made; `counted`: emulated, with clocks that count instructions.
 
         Then events inside take the same guest time however busy the host is. `disk` replaces the
         image's own, `network` connects a guest to a network, and `wires` lead to other guests.
@@ -213,7 +214,7 @@ class GuestInstance(GuestWithAgent):
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove a guest, in whatever state it is, and its journal entry.
+    """Remove a guest in any state, and its journal entry.
 
     It also cleans up after a dead owner. The disk is deleted, so no shutdown is needed. Errors:
     OSError if something is left; then the entry is left too.
@@ -307,7 +308,7 @@ def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
 
 
 def _connect(folder: Path, child: subprocess.Popen[str], link: Link | None) -> JsonSocket:
-    """Connect, wait until the agent answers, and set up the link to other hosts, if any."""
+    """Connect to the agent, wait until it answers, and set up the link to other hosts, if any."""
     connection = JsonSocket(command_line.agent(folder))
     try:
         connection.connect(5.0)

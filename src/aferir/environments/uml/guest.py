@@ -1,4 +1,4 @@
-"""A guest: boot, run commands, copy files, pause, and remove it completely.
+"""A guest under User-Mode Linux: boot, run commands, copy files, pause, and remove it completely.
 
 It has one processor. Its programs run at the host's speed while they compute, and slowly if they
 make system calls. It is no security boundary: its root has the rights of the user who started it.
@@ -34,7 +34,7 @@ from aferir.linux.process import Completed
 from aferir.machine import privileges
 
 KIND = "uml"
-"""Kind of its journal entry."""
+"""Kind of the journal entry of a guest."""
 _BOOT_LIMIT_S = 120.0
 _COPY_LIMIT_S = 60.0
 _LINE_BYTES = 2048
@@ -136,7 +136,7 @@ class Guest(GuestWithAgent):
     ) -> None:
         super().__init__(entry, child, connection, phases)
         self.pid = _kernel(child.pid)
-        """Pid of its kernel; its programs are children of that process."""
+        """Pid of the guest's kernel; the guest's programs are children of that process."""
 
     def run(
         self,
@@ -178,11 +178,11 @@ class Guest(GuestWithAgent):
             shutil.move(file, destination)
 
     def pause(self) -> None:
-        """Stop its kernel and so its programs."""
+        """Stop the guest's kernel, and thereby its programs."""
         control.ask(_control(self._alive()), "stop")
 
     def resume(self) -> None:
-        """Continue its kernel."""
+        """Let the guest's kernel continue."""
         control.ask(_control(self._alive()), "go")
 
     def _give_back(self, entry: journal.Entry) -> None:
@@ -194,7 +194,7 @@ class Guest(GuestWithAgent):
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove a guest, in whatever state it is, and its journal entry.
+    """Remove a guest in any state, and its journal entry.
 
     It also cleans up after a dead owner. Errors: OSError if something is left; then the entry is
     left too.
@@ -209,7 +209,7 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
 
 
 def _script(command: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Script for sh, which does not pass on variables whose names it cannot represent."""
+    """Script for a command and those of its variables whose names sh itself would not pass on."""
     lines = [f"export {n}={shlex.quote(v)}" for n, v in variables.items() if n.isidentifier()]
     odd = [f"{n}={v}" for n, v in variables.items() if not n.isidentifier()]
     return "\n".join([*lines, f"exec {shlex.join([*(['env', *odd] if odd else []), *command])}\n"])
@@ -289,7 +289,7 @@ def _start(
 
 
 def _kernel(pid: int) -> int:
-    """Pid of the guest's kernel: the child of `alone`'s prefix, or the process itself."""
+    """Pid of the guest's kernel: the child of the prefix that `alone` returns, or `pid` itself."""
     below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     return int(below[0]) if alone() and below else pid
 
@@ -307,7 +307,7 @@ def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> 
 def _synchronise(
     connection: JsonSocket, entry: journal.Entry, child: subprocess.Popen[str]
 ) -> None:
-    """Wait until its agent answers."""
+    """Wait until the guest's agent answers."""
     _wait_for(machine.LISTENING, entry, child)
     try:
         connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)

@@ -68,12 +68,12 @@ class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
         return "a Linux kernel in user space (User-Mode Linux)"
 
     def kept_bytes(self) -> int:
-        """Memory of the guest's own kernel and userland."""
+        """Memory in bytes that the guest's own kernel and userland occupy."""
         return KEPT_BYTES
 
 
 class Uml:
-    """Makes guests; does not require root, except for a quota."""
+    """Makes guests under User-Mode Linux; does not require root, except for a quota."""
 
     kind = guest.KIND
 
@@ -136,7 +136,7 @@ class Uml:
 def _booted(
     spec: EnvironmentSpec, base: Image, placing: guest.Placing, link: Entry | None
 ) -> guest.Guest:
-    """Boot the guest, with the interface that `link` has for it. Errors: as `guest.boot`."""
+    """Boot the guest, with the interface to other hosts, if any. Errors: as `guest.boot`."""
     if spec.overlay is None or link is None:
         return guest.boot(base, guest.Wanted(memory_bytes=spec.memory_bytes), placing)
     with overlay.frames(link) as wire:
@@ -199,7 +199,7 @@ class UmlInstance:
         self._guest.get(source, destination)
 
     def pause(self) -> None:
-        """Freeze its processes if we are root, else stop its kernel.
+        """Freeze the guest's processes if we are root, else stop its kernel.
 
         A stopped kernel occasionally misses the request to continue: the interrupt handler of its
         control socket consumes that request (mconsole_stop() of the kernel's mconsole_kern.c).

@@ -1,4 +1,4 @@
-"""Finds the program that is a guest's kernel, and makes its command line and initramfs."""
+"""Finds the program that is a guest's kernel, and makes the guest's command line and initramfs."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ echo {listening} > /disk/dev/console
 exec $b switch_root /disk /run/aferir-guest
 """
 LISTENING = "aferir:listening"
-"""Line on the guest's console after which data sent to its agent is buffered, not discarded."""
+"""Line that appears on the guest's console once data sent to its agent is buffered, not discarded.
+"""
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """User-Mode Linux as installed on this machine."""
+    """The kernel program of User-Mode Linux as installed on this machine."""
 
     program: Path
     release: str
@@ -73,7 +74,7 @@ def find() -> Kernel:
 
 
 def modules(kernel: Kernel, wanted: Sequence[str]) -> dict[str, bytes]:
-    """Contents of those modules and of their dependencies, in load order.
+    """Contents of the modules `wanted` and of their dependencies, in load order.
 
     Modules that are built into the kernel are left out. Errors: MissingError for a name that this
     kernel does not have.

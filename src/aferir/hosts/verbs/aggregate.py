@@ -1,8 +1,8 @@
 """Aggregate links at both ends, on hosts of a file, or at neither of them.
 
-It is applied on each host, the first one must then reach the others over it, and it is confirmed on
-all of them. If anything fails, or a host is lost, it is undone everywhere: at once, or by the guard
-on a host that is not reached any more.
+The change is made on each host, and confirmed on all of them if the first one then reaches the
+others over it. If anything fails, or a host is lost, it is undone everywhere: at once, or by the
+guard on a host that cannot be reached any more.
 """
 
 from __future__ import annotations

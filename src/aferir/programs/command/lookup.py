@@ -21,7 +21,9 @@ STATUS = Path("/var/lib/dpkg/status")
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
 _LIMIT_S = 20.0
 _WHOLE = {"python3-minimal": "python3", "python3.11-minimal": "python3", "perl-base": "perl"}
-"""Packages that have only an interpreter, to those that add the library that scripts expect."""
+"""Packages that replace a package with a bare interpreter, to add the standard library that scripts
+expect.
+"""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Common parts of aferir's programs of I/O: options with bounds, a folder for files, figures."""
+"""Common parts of aferir's I/O programs: options with bounds, a folder for files, figures."""
 
 from __future__ import annotations
 

@@ -42,10 +42,12 @@ _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
     "sp": {"S": 10, "W": 34, "A": 62, "B": 100, "C": 160, "D": 406},
     "lu": {"S": 25, "W": 225, "A": 961, "B": 1024, "C": 1024, "D": 1024},
 }
-"""Largest number of processes by kernel and class."""
+"""Largest number of processes that a kernel and class can use."""
 _ANY_NUMBER = ("ep", "bt", "sp")
 _MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}
-"""Columns that LU's grid of processes has at most, so that each has two interior points or more."""
+"""Largest number of columns of LU's grid of processes by class: each has two interior points or
+more.
+"""
 _RIMS = ("bt", "sp", "lu")
 """Kernels whose processes also store many points of their neighbours, or copies to be sent."""
 

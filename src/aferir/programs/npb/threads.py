@@ -88,8 +88,8 @@ class Npb(Program[NpbParameters]):
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` and `throughput_mops` of a verified run. Errors: as for `Program.parse`.
 
-        If NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`, by
-        which the run is placed under a roofline.
+        If NPB counts floating-point operations, the result also contains `modelled_flops` and
+        `modelled_intensity`, which place the run under a roofline.
         """
         figures = read_figures(stdout, "npb-")
         rate = positive(figures, "throughput_mops")

@@ -19,7 +19,7 @@ ratio of 38, the difference between +1 % and +5 % would be invisible.
 
 
 _SMALL = (0.02, 0.98)
-"""Quantiles of the small marks that the axis covers; those beyond are drawn at its edge."""
+"""Quantiles between which the axis covers the small marks; marks outside are drawn at its edge."""
 
 
 def ratio_chart(

@@ -128,7 +128,7 @@ def _compared(row: Row, ours: Ours, level: float, *, alike: bool) -> Compared:
 def _apart(
     ours: Ours, theirs: Estimate, apart: Estimate, level: float, *, relative: bool
 ) -> Interval | None:
-    """Interval of the difference; from our figure's alone if the published one has no spread."""
+    """Interval of the difference, from our figure's alone if the published one is exact."""
     own = ours.interval
     if own is not None and theirs.error == 0.0:
         factor, less = (1 / theirs.value, 0.0) if relative else (1.0, theirs.value)

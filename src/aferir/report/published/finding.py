@@ -17,7 +17,7 @@ _DURATION = "duration_s"
 
 
 def sample(*programs: str, metric: str, factor: float = 1.0) -> Finder:
-    """Finder of `metric` in cells of `programs`; `factor` converts it to the row's unit."""
+    """Make a finder of `metric` in cells of `programs`; `factor` converts it to the row's unit."""
 
     def find(seen: Seen) -> list[Ours]:
         return [
@@ -32,7 +32,7 @@ def sample(*programs: str, metric: str, factor: float = 1.0) -> Finder:
 def place(
     program: str, *, metric: str, at: float | str, label: Callable[[str], bool] = bool
 ) -> Finder:
-    """Finder of the value at one place of a series.
+    """Make a finder of the value at one place of a series.
 
     Only curves count whose label `label` accepts, or that have none.
     """
@@ -63,7 +63,7 @@ def points(seen: Seen, program: str, metric: str) -> Iterator[tuple[CellResult, 
 
 
 def cells(seen: Seen, *programs: str) -> Iterator[CellResult]:
-    """Cells of these programs that have results."""
+    """Cells of `programs` that have results."""
     return (cell for cell in seen.evaluation.cells if cell.program in programs and cell.duration.n)
 
 
@@ -81,7 +81,7 @@ def mean(cell: CellResult, metric: str) -> Estimate | None:
 
 
 def rate_ratio(cell: CellResult, baseline: CellResult, metric: str = "") -> Estimate | None:
-    """Ratio of two cells' rates: of `metric`, else the inverse ratio of their durations."""
+    """Ratio of two cells' rates: of `metric`, or without one the inverse ratio of durations."""
     if metric:
         above, below = mean(cell, metric), mean(baseline, metric)
     else:

@@ -7,7 +7,7 @@ from aferir.report.charts.distributions import distribution_charts
 from aferir.report.sections.words import hatched
 
 MOST_CHARTS = 12
-"""Number of groups above which they are folded."""
+"""Number of groups above which their charts are folded."""
 
 
 def section(subject: Subject) -> Section | None:

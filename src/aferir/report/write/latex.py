@@ -84,10 +84,10 @@ def _rows(cells: Sequence[CellResult]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX sets as it is."""
+    """Escape a text so that LaTeX prints it unchanged."""
     return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def _comment(text: str) -> str:
-    """Text that does not leave the line of a comment."""
+    """Join the lines of a text, so that it does not leave the line of a LaTeX comment."""
     return " ".join(text.split())

@@ -41,7 +41,7 @@ def style(name: str) -> str:
 
 
 def _alone(svg: str) -> str:
-    """The SVG with the page's colours in a style element."""
+    """Make an SVG self-contained, with the page's colours in a style element."""
     own = ":root { background: var(--surface); font-family: system-ui, sans-serif; }"
     rules = f"{style('colours.css')}{own}"
     return re.sub(r">", lambda _: f">\n<style>\n{rules}\n</style>", svg, count=1) + "\n"

@@ -21,7 +21,7 @@ from aferir.report.analyse import PHASES
 from aferir.store.run import Run
 
 Event = dict[str, Any]
-"""One event of the format, whose keys are given by it: `ph`, `ts` and `dur` in µs, `pid`, `tid`."""
+"""One event; the format defines the keys: `ph`, `ts` and `dur` in µs, `pid`, `tid`."""
 _PROGRAMS, _ALLOCATIONS = 1, 2
 
 
@@ -66,7 +66,7 @@ def _name(what: str, pid: int, tid: int, name: str) -> Event:
 
 
 def _repetition(record: Record, pid: int, at_us: float) -> Event:
-    """A span, or a moment if a failed repetition has no duration."""
+    """Event of a repetition: a span, or a moment if a failed repetition has no duration."""
     values = {one.metric: one.value for one in record.samples if one.side == "program"}
     common = {
         "name": record.group,

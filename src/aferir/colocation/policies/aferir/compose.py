@@ -1,4 +1,4 @@
-"""Composes the settings from mode, share and weight; no other module makes settings."""
+"""Composes a decision's settings from mode, share and weight; no other module makes settings."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _service(view: View, mode: Mode) -> Schedule:
     """Schedule of the threads without a reservation.
 
     Nice values have no effect between control groups and sessions (autogroups, sched(7)), so
-    SCHED_FIFO is the only remedy where others compete, nothing can be reserved, and the SLA breaks.
+    SCHED_FIFO is the only remedy if others compete, nothing can be reserved, and the SLA is
+    violated.
     """
     helpless = mode is Mode.CONTENDED and not view.plan.shares
     if mode is Mode.FIRST or (helpless and view.signals.lately.active):

@@ -1,7 +1,8 @@
 """Decides on the policy's mode, by the one table of modes.
 
 The first row whose condition holds gives the next mode. A mode begins after its condition has held
-for `patience_s`, or at once if it protects somebody. A mode that did harm is barred for a while.
+for `patience_s`, or at once if it protects the service or other processes. A mode that did harm is
+barred for a while.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     stays: Condition | None = None
     """Condition for staying in the mode; None: the same as `begins`."""
     harms: Condition = lambda _: False
-    """Whether the mode does harm since it began; it is then left and barred for a while."""
+    """Whether the mode has done harm since it began; it is then left, and barred for a while."""
     at_once: bool = False
-    """Whether the mode begins without waiting, as it protects somebody."""
+    """Whether the mode begins at once, since it protects the service or other processes."""
     why: str
 
 
@@ -46,7 +47,7 @@ def _apart(view: View) -> bool:
 def _still_apart(view: View) -> bool:
     """Whether the batch stays on its own CPUs, for at most `hold_s`.
 
-    It is released after that because it cannot show there that it could use more.
+    It is released after that time, because confined to them it cannot show that it could use more.
     """
     soon = view.signals.time_s - view.before.since_s < view.chosen.hold_s
     alone = not view.signals.company.active
@@ -79,9 +80,9 @@ def _still_weighted(view: View) -> bool:
 
 
 def _others_count(view: View) -> bool:
-    """Whether there are other processes beside whom the batch may have a share.
+    """Whether other processes are present with which the batch may share CPUs.
 
-    Not if they compete while reservations are possible: the service then comes first.
+    False if they compete while reservations are possible: the service then comes first.
     """
     signals, wish = view.signals, view.chosen.batch_share
     present = signals.beset.active if wish is None else wish > 0 and signals.company.active
@@ -107,8 +108,8 @@ def _leaves(view: View, most: float, stretch: float) -> bool:
     """Whether a service under SCHED_FIFO leaves other processes enough CPU time, soon enough.
 
     In an M/M/m queue with lambda requests per second, each of which takes 1 / mu of CPU time, all m
-    CPUs are busy without a break for 1 / (m mu - lambda) on average. `stretch` times that, the
-    longest such time, must be below `responsive_s`.
+    CPUs are busy without a break for 1 / (m mu - lambda) on average. `stretch` times that mean is
+    taken as the longest such time, and must be below `responsive_s`.
     """
     state, used = view.state, view.signals.used
     cores = state.service_cores or state.cores

@@ -1,4 +1,4 @@
-"""One decision: observe, choose the mode, then the weight, then the share, and compose them."""
+"""One decision: observe, choose the mode, the weight and the share, and compose the settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aferir.colocation.settings import Policy, Settings, State
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Memory of the policy: one part for each module, which alone writes it."""
+    """Memory of the policy: one part for each module, which only that module writes."""
 
     signals: Signals | None = None
     modes: Modes = Modes()

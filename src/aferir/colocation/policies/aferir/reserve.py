@@ -1,7 +1,7 @@
-"""Reservations for the critical threads, where the kernel admits useful ones.
+"""Reservations for the critical threads, if the kernel admits useful ones.
 
-A thread that has used its runtime Q waits for the rest of the period T, however idle the machine
-is (constant bandwidth server: Abeni and Buttazzo 1998; kernel documentation,
+A thread that has used its runtime Q waits for the rest of the period T, however idle the machine is
+(constant bandwidth server: Abeni and Buttazzo 1998; kernel documentation,
 scheduler/sched-deadline). So T - Q is far below the SLA, and Q at least one tick, as budgets are
 charged at ticks.
 """
@@ -30,7 +30,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     periods: Mapping[int, float] = MappingProxyType({})
     """Period in seconds of each thread (tid): that of its service."""
     whole: bool = False
-    """Whether every worker gets nearly a whole CPU, so that it is hardly ever throttled."""
+    """Whether every worker gets nearly a whole CPU, so that it is rarely throttled."""
 
     def schedules(self) -> dict[int, Schedule]:
         """Schedules of the threads; they may also use what other reservations leave (GRUB)."""
@@ -50,8 +50,9 @@ def plan(state: State, signals: Signals, chosen: Parameters) -> Plan:
     """Plan reservations for all critical threads of all services together.
 
     Any thread of a pool may take the next request, so all get the same share; only one that uses
-    almost nothing, such as a master process, gets almost nothing. If one service has no critical
-    threads, or reservations are of no use to it, none are made: those of another would outrank it.
+    almost nothing, such as a master process, gets almost nothing. If one of the services has no
+    critical threads, or no use for reservations, none are made at all: reservations of another
+    service would outrank it.
     """
     little = {tid for one in state.each for tid in _little(one, signals, chosen)}
     wanted = [
@@ -82,7 +83,7 @@ def _tids(one: ServiceState) -> list[int]:
 
 
 def _little(one: ServiceState, signals: Signals, chosen: Parameters) -> list[int]:
-    """Threads whose CPU use is next to nothing beside the service's mean per critical thread."""
+    """Threads whose CPU use is negligible beside the mean per critical thread of the service."""
     used = {tid: signals.threads[tid] for tid in _tids(one)}
     mean = sum(used.values()) / max(len(used), 1)
     return [tid for tid, cpus in used.items() if cpus < chosen.least_share * mean]
@@ -91,7 +92,8 @@ def _little(one: ServiceState, signals: Signals, chosen: Parameters) -> list[int
 def _whole_period_s(bound_s: float, least: float, chosen: Parameters) -> float:
     """Period in seconds of reservations of nearly whole CPUs.
 
-    A thread may keep others off its CPU for a period, so it is short enough for interactive users.
+    A thread may keep others off its CPU for a whole period, so the period is short enough for
+    interactive users.
     """
     far_s = min(chosen.near / (1 - least), 1.0) * bound_s / 4
     tick_s = min(_TICK_S / least, bound_s / 2)

@@ -1,8 +1,8 @@
 """The batch's share of the machine: cut at once, grown slowly, and only if cutting helps.
 
 Multiplicative decrease and additive increase (Chiu and Jain 1989). Two cuts are never closer than
-the time in which the first shows in the latency window. If the service is as late with a cut batch
-as with a whole one, the batch is not the cause, and is left whole for a while.
+the time in which the first shows in the latency window. If the service is as late with the batch
+cut as without a cut, the batch is not the cause, and is not cut for a while.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch's share of the machine (1: no limit, 0: suspended), and how it came about."""
+    """The batch's share of the machine (1: no limit, 0: suspended), and the history of its cuts."""
 
     share: float = 1.0
     ceiling: float = 1.0
@@ -48,8 +48,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
     """Seconds after a change until the latency window holds only later answers.
 
-    They are the length of the window, but at least 3.5 control periods and at most `patience_s`:
-    two periods for the shortest window, one to measure, and one to apply, of which half is left for
+    This is the length of the window, but at least 3.5 control periods and at most `patience_s`: two
+    periods for the shortest window, one to measure, and one to apply, of which half is left for
     jitter.
     """
     window_s = state.latency.n / state.rate if state.latency and state.rate > 0 else 0.0
@@ -104,7 +104,7 @@ def _grown(signals: Signals, chosen: Parameters, before: Share) -> Share:
 
 
 def _tried(state: State, signals: Signals, chosen: Parameters, before: Share) -> Share:
-    """Judge whether cutting lowers the quantile, and leave the batch whole if it does not."""
+    """Judge whether the cut lowered the quantile; if it did not, leave the batch whole."""
     trial = before.trial
     if signals.time_s < before.innocent_until_s:
         more = state.service_cpus > before.innocent_cpus + chosen.headroom * state.cores

@@ -27,15 +27,17 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the last decision, at most 1."""
     verdict: Verdict = "calm"
     quantile: float = math.inf
-    """Quotient of latency quantile and SLA's bound, the largest of all services; infinite if the
-    latency of a service that works is unknown."""
+    """Quotient of latency quantile and SLA's bound, the largest of all services; infinite if a
+    service works but its latency is unknown.
+    """
     ratio: float = 0.0
     """Latency quantile divided by the SLA's bound, smoothed; it begins at 0."""
     late: bool = False
     """Whether the SLA is certainly violated, or the smoothed quantile above `caution`."""
     load: float = 0.0
-    """CPUs that the service uses, smoothed over a quarter of `patience_s`; `used`: the same over
-    twice `patience_s`, about the time over which its rate is measured."""
+    """CPUs that the service uses, smoothed over a quarter of `patience_s`; `used` is the same,
+    smoothed over twice `patience_s`, about the time over which its rate is measured.
+    """
     used: float = 0.0
     busy: float = 0.0
     """CPUs that the batch uses."""
@@ -107,7 +109,7 @@ def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals
 
 
 def _quantile(state: State, chosen: Parameters) -> float:
-    """Ratio of the service worst off; one without requests and answers does not count."""
+    """Quantile over bound of the service worst off; ignores services without requests."""
     unknown = any(one.ratio is None and judge(one, chosen) != "calm" for one in state.each)
     return math.inf if unknown or state.ratio is None else state.ratio
 

@@ -1,4 +1,4 @@
-"""Takes account of time in decisions: hysteresis, smoothing, holds, and bars after harm."""
+"""Functions of time for decisions: hysteresis, smoothing, holds, and bars after harm."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Moment from which a condition has held without a break; infinite while it does not."""
+    """Time since which a condition has held without a break; infinite while it does not hold."""
 
     since_s: float = math.inf
 
     def observe(self, now_s: float, *, holds: bool) -> Span:
-        """Return the span updated with the condition as it is at `now_s`."""
+        """Return the span after the condition was observed to hold or not at `now_s`."""
         return Span(min(self.since_s, now_s)) if holds else Span()
 
 
@@ -24,13 +24,13 @@ class Hold(msgspec.Struct, frozen=True):
     active: bool = False
 
     def observe(self, now_s: float, hold_s: float, *, cause: bool) -> Hold:
-        """Return the hold updated with whether its cause is present at `now_s`."""
+        """Return the hold after its cause was observed to be present or absent at `now_s`."""
         until_s = now_s + hold_s if cause else self.until_s
         return Hold(until_s, now_s < until_s)
 
 
 class BackOff(msgspec.Struct, frozen=True):
-    """Bar of a mode after harm; twice as long if harm returns sooner than the last bar was long."""
+    """Bar of a mode after harm; doubled if harm returns sooner than the last bar was long."""
 
     until_s: float = -math.inf
     wait_s: float = 0.0
@@ -42,7 +42,7 @@ class BackOff(msgspec.Struct, frozen=True):
 
 
 def exceeds(value: float, begin: float, end: float, *, was: bool) -> bool:
-    """Whether a value is high, with hysteresis: from above `begin` on, until below `end`."""
+    """Whether a value is high, with hysteresis: above `begin` at first, later above `end`."""
     return value > (end if was else begin)
 
 

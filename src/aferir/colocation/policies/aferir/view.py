@@ -1,4 +1,4 @@
-"""Modes, their history, and everything that may decide between them."""
+"""The modes, their history, and everything that the choice between them may depend on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Mode(enum.Enum):
 
 
 class Track(msgspec.Struct, frozen=True):
-    """History of one mode: since when its condition holds, and its bar after harm."""
+    """History of one mode: the time since which its condition holds, and its bar after harm."""
 
     ready: Span = Span()
     back_off: BackOff = BackOff()
@@ -50,7 +50,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """Input of the conditions in the table of modes."""
+    """Input of the conditions in the table of modes: state, signals and settings so far."""
 
     state: State
     signals: Signals
@@ -68,7 +68,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def heavy(self) -> bool:
         """Whether the service needs more than one CPU, and each worker could reserve one.
 
-        One CPU counts as too little from `Parameters.full` of it on.
+        One CPU is considered too little from a use of `Parameters.full` on.
         """
         was = any(one.cpus for one in self.state.now.threads.values())
         load, chosen = self.signals.load, self.chosen
@@ -76,7 +76,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fills(self) -> float:
-        """Occupied share of the pool; if `heavy`, CPUs used as a share of those used or idle."""
+        """Used share of the fullest pool; if `heavy`, CPUs used over CPUs used or idle."""
         load, idle = self.signals.load, self.signals.idle
         return load / (load + idle) if self.heavy else self.state.occupied
 

@@ -1,9 +1,9 @@
 """The batch's weight in the fair class while it is in the mode `weighted`.
 
-With more weight, a batch of fewer threads than CPUs gets more CPU time, but service threads that
-wake on one of its CPUs wait longer. The weight goes from 1 to the default of 100 in steps, each a
-factor of 10^0.5: one step up while the quantile is far below the SLA, two down when it nears the
-SLA or requests queue.
+With more weight, a batch with fewer threads than there are CPUs gets more CPU time, but service
+threads that wake on one of its CPUs wait longer. The weight goes from 1 to the default of 100 in
+steps, each a factor of 10^0.5: one step up while the quantile is far below the SLA, two down when
+it nears the SLA or requests queue.
 """
 
 from __future__ import annotations

@@ -12,13 +12,15 @@ from aferir.errors import UsageError
 _FOLLOWS = re.compile(
     rf"(?:\s?(?i:{'|'.join(durations.APART)})|{'|'.join(durations.ATTACHED)})(?![\w=:])".encode()
 )
-"""Matches a unit behind a number."""
+"""Matches a unit that follows a number."""
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
 """Matches what follows the first number of a list of times, one per server tried."""
 _MORE = re.compile(rb"\.?\d|(?:,\d{3})+(?:\.\d+)?(?!\w|,\S)|[,']\d+" + _FOLLOWS.pattern)
-"""Matches the rest of a number of which only the beginning was found: `.7` after `12`."""
+"""Matches the rest of a number of which the expression found only the beginning: `.7` after `12`.
+"""
 _LESS = re.compile(rb"\d([.,']?)\Z")
-"""Matches the beginning of a number of which only the end was found: `12.` before `7`."""
+"""Matches the beginning of a number of which the expression found only the end: `12.` before `7`.
+"""
 _NAMED = re.compile(rb"([A-Za-z_][\w.-]{0,60})\"?\s?[=:]\s?\"?\Z")
 """Name of a field right before its value, as in logfmt and JSON."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")

@@ -63,7 +63,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class _Names(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths of HTTP statuses, gRPC codes, gRPC method types and content types in an object."""
+    """Paths, in an object, of HTTP statuses, gRPC codes, gRPC method types and content types."""
 
     statuses: tuple[str, ...]
     codes: tuple[str, ...]
@@ -101,7 +101,7 @@ def decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
-    """Classify a line's object by its status, content type, gRPC's code and time."""
+    """Classify the object of a line by its status, content type, gRPC code and time."""
     names = _names(tuple(document), field)
     by_code = by_status(_status(document, names.statuses))
     if by_code is not None:
@@ -185,6 +185,6 @@ def _names(keys: tuple[str, ...], field: str) -> _Names:
 
 
 def _beginnings(path: str) -> Iterator[str]:
-    """The keys with which a path may begin in an object, as keys may hold dots."""
+    """First keys that a path may have in an object, since keys may contain dots."""
     parts = path.split(".")
     return (".".join(parts[:many]) for many in range(1, len(parts) + 1))

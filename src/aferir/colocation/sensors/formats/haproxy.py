@@ -1,6 +1,6 @@
 """HAProxy's HTTP log (configuration manual, 8.2.3): the time from accept to the last byte.
 
-That is the fifth time of `TR/Tw/Tc/Tr/Ta`; one with a plus was logged before the end and is no
+This is the fifth time of `TR/Tw/Tc/Tr/Ta`; a time with a plus was logged before the end and is no
 response time. Lines of TCP proxies contain lifetimes of connections.
 """
 
@@ -21,7 +21,9 @@ _CLF = re.compile(
     rb'\S+ - - \[[^\]]+\] "(?:[^"\\]|\\.)*" (?P<status>-?\d{1,3}) \+?\d+ "" "" \d+ \\?\d+ '
     rb'(?:"[^"]*" ){3}\\?(?:-?\d+ ){4}(?P<plus>\+?)(?P<time>-?\d+) (?P<end>\S{4}) .*'
 )
-"""`option httplog clf`; older versions write a backslash before some of its numbers."""
+"""Matches lines of `option httplog clf`; older versions write a backslash before some of its
+numbers.
+"""
 _TCP = re.compile(_START + rb"(?:-?\d+/){2}\+?-?\d+ \d+ \S\S \d+/.*")
 _EVENT = re.compile(
     rb"(?:Connect from \S+ to |(?:Backup )?Server \S+ is |Health check for |Proxy \S+ "

@@ -40,7 +40,7 @@ _DECLARED = re.compile(r"\s*(?:log_format\s+\S+\s+)?(?:escape=\w+\s+)?(.*?);?\s*
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """A line in NGINX's syntax, and the names of its variables for time and status."""
+    """A template in NGINX's syntax, and the names of its variables for time and status."""
 
     text: str
     time: str = "request_time"
@@ -113,7 +113,7 @@ def parser(template: Template) -> Parser:
 
 @functools.lru_cache(maxsize=256)
 def _by_status(status: bytes) -> Heard | None:
-    """Outcome by a status field: a dash is a request without a response, other text is not read."""
+    """Outcome by a request's status; `-`: there was no response; other text cannot be parsed."""
     if re.fullmatch(rb"-?\d{1,6}", status):
         return by_status(int(status))
     return FAILED if status == b"-" else UNREAD
@@ -124,7 +124,7 @@ def _names(text: str) -> list[str]:
 
 
 def _pattern(template: Template) -> str:
-    """Regular expression of a template: literal text, and variables up to the next character."""
+    """Regular expression for a template: literal text, and variables up to the next literal."""
     made, end, named, text = "", 0, set[str](), template.text
     for found in _VARIABLE.finditer(text):
         name = found.group(1) or found.group(2)

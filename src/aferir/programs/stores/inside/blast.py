@@ -1,4 +1,4 @@
-"""Runs BLAST over generated sequences, with queries that resemble a known place of the database.
+"""Runs BLAST over generated sequences, with queries that each contain a piece of one.
 
 Each query consists of random bases except for one segment, a piece of a database sequence with some
 bases substituted. It is therefore known what BLAST must find, and where.
@@ -23,13 +23,16 @@ PROGRAM = "blast"
 SEQUENCE_BASES = 100_000
 PLANTED_BASES = 500
 _EDGE = 30
-"""Bases that an alignment may lack at each end, where BLAST drops those near a substitution."""
+"""Number of bases at each end that an alignment may lack, as BLAST drops those near a substitution.
+"""
 _STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
 """One step of an alignment's trace: a number of equal bases, two that differ, or a gap."""
 _BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
 _FIELDS = "qseqid sseqid qstart sstart btop"
 _EVALUE = "1e-20"
-"""Limit far below the values of random sequences of this size, so that no hit is by chance."""
+"""Largest e-value of a hit: it is far below those of random sequences of this size, so that no hit
+is by chance.
+"""
 
 
 @dataclass(frozen=True)

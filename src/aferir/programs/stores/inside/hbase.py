@@ -22,7 +22,8 @@ _PATIENCE_MS = {
     "hbase.master.init.timeout.localHBaseCluster": 1_800_000,
     "zookeeper.session.timeout.localHBaseCluster": 90_000,
 }
-"""Timeouts in ms; the defaults of 30, 200 and 10 s are too short on a busy host."""
+"""Timeouts in ms that replace the defaults of 30, 200 and 10 s, which are too short on a busy host.
+"""
 _LOGGING = """log4j.rootLogger=WARN,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.target=System.err

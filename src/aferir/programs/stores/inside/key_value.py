@@ -12,7 +12,9 @@ from aferir.programs.stores.inside.workplace import Workplace
 PROGRAM = "key-value"
 _BINDING = "aferir.BerkeleyDb"
 _SETTINGS = "je.freeDisk=0\n"
-"""Berkeley DB by default refuses writes if less than 5 GB are free, e.g. on small disks."""
+"""Berkeley DB's settings; by default it refuses writes if less than 5 GB are free, e.g. on small
+disks.
+"""
 
 
 def arguments(parser: ArgumentParser) -> None:

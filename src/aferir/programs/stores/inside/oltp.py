@@ -50,7 +50,7 @@ def run(given: Namespace, place: Workplace) -> Figures:
 
 
 def _books(done: dict[str, Any]) -> list[str]:
-    """Options with the numbers of orders that earlier clients entered, completed and canceled."""
+    """Options that tell a client how many orders earlier ones entered, completed and canceled."""
     kinds = ("ordered", "completed", "canceled")
     return [word for kind in kinds for word in (f"--{kind}", str(done[kind]))]
 

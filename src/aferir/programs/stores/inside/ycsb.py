@@ -12,7 +12,7 @@ from aferir.programs.stores.inside.outcome import FailedError, WrongError
 from aferir.programs.stores.inside.workplace import Workplace
 
 JAVA = ("java", "-XX:-UsePerfData")
-"""Java without the file in /tmp that a killed JVM would leave."""
+"""Command of Java; the option prevents the file in /tmp that a killed JVM would leave."""
 _CLIENT = "site.ycsb.Client"
 _WORKLOAD = "site.ycsb.workloads.CoreWorkload"
 _LINE = re.compile(r"^\[([A-Z_-]+)\], ([^,]+), ([\d.]+)$", re.MULTILINE)
@@ -96,7 +96,7 @@ def read_report(said: str) -> Report:
 
 
 def check_report(report: Report, wanted: Mapping[str, float]) -> None:
-    """Raise WrongError unless that many requests of each kind succeeded."""
+    """Raise WrongError unless the expected number of requests of each kind succeeded."""
     for kind, number in wanted.items():
         well = report.get((kind, "Return=OK"), 0.0)
         if well != number:

@@ -33,7 +33,7 @@ def _cpio(_: IoStudy, cell: IoCell) -> Uncertain:
 
 
 def _energy(idle: float) -> _Measure:
-    """Measure of the energy of an operation at an idle power; None if the run lacks that power."""
+    """Make a measure: the energy of an operation at the idle power; None if the run lacks that."""
 
     def measure(study: IoStudy, cell: IoCell) -> Uncertain | None:
         fractions = study.server.idle_fractions
@@ -76,7 +76,7 @@ def _guests(cell: CellResult) -> int | None:
 
 
 def _added(measure: _Measure, *programs: str, guests: int = 1, against: int = 0) -> Finder:
-    """Finder of the percentage that guests add to `measure`; its mean over programs and groups."""
+    """Make a finder of the percentage that guests add to `measure`."""
 
     def find(seen: Seen) -> list[Ours]:
         study = seen.evaluation.io
@@ -94,7 +94,7 @@ def _added(measure: _Measure, *programs: str, guests: int = 1, against: int = 0)
 
 
 def _of_system(*programs: str) -> Finder:
-    """Finder of the ratio of the operating system's cycles to the programs', in percent."""
+    """Make a finder of the ratio of the operating system's cycles to the programs', in percent."""
 
     def find(seen: Seen) -> list[Ours]:
         found = [
@@ -123,7 +123,7 @@ def _averaged(found: Sequence[Ours]) -> list[Ours]:
 
 
 def _slow_over_fast(idle: float) -> Finder:
-    """Finder of the ratio of energies of an operation: rate-limited over unlimited disk."""
+    """Make a finder of the ratio of energies of an operation: rate-limited over unlimited disk."""
 
     def find(seen: Seen) -> list[Ours]:
         study, measure = seen.evaluation.io, _energy(idle)
@@ -149,7 +149,7 @@ def _is_slow(cell: CellResult) -> bool:
 
 
 def _system_share(*, limited: bool) -> Finder:
-    """Finder of the share of system time of all cores, in percent."""
+    """Make a finder of the share of system time in the time of all cores, in percent."""
 
     def find(seen: Seen) -> list[Ours]:
         return _averaged(

@@ -38,7 +38,7 @@ _ALIKE = (
 
 
 def _reduction(kernel: str, links: int) -> Finder:
-    """Finder of the reduction of run time by several links instead of one, in percent."""
+    """Make a finder of the reduction of run time by several links instead of one, in percent."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         for cell in cells(seen, _NPB):
@@ -53,7 +53,7 @@ def _reduction(kernel: str, links: int) -> Finder:
 
 
 def _at(size_bytes: float) -> Finder:
-    """Finder of the throughput with messages of about `size_bytes`, in bit/s."""
+    """Make a finder of the throughput with messages of about `size_bytes`, in bit/s."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         for program in _SWEEPS:
@@ -65,7 +65,7 @@ def _at(size_bytes: float) -> Finder:
 
 
 def _share(tenants: int, counts: Callable[[Ratio], bool]) -> Finder:
-    """Finder of the percentage of groups whose ratio of container to guest `counts` accepts."""
+    """Make a finder of the percentage of groups whose container-to-guest ratio `counts` accepts."""
 
     def find(seen: Seen) -> Iterator[Ours]:
         found = [*_beside_guests(seen, tenants)]

@@ -20,7 +20,7 @@ _TENANTS = "environment.tenants"
 
 
 def _find(seen: Seen) -> Iterator[Ours]:
-    """Percentage of its rate that a cluster loses when several run at once, against one alone."""
+    """Percentage of its rate that a cluster loses when several run at once instead of one."""
     for cell in cells(seen, _PROGRAM):
         alone = with_level(seen, cell, _TENANTS, 1)
         if not measured_in(cell, "cluster") or alone is None or alone.cell == cell.cell:

@@ -14,11 +14,16 @@ _PATIENCE = "patience over length of the video"
 _INTERARRIVAL = "time between clients over length of the video"
 _CLIENTS_PER_NODE = "clients per instance"
 _UNSET = {"video": 20.0, "patience": 2.0, "interarrival": 0.5}
-"""Defaults of the program, in seconds."""
+"""The program's defaults in s, for keys that the run does not set."""
 
 
 def _find(seen: Seen) -> Iterator[Ours]:
-    """Blocked clients; times are multiples of the video's length, so a short one is comparable."""
+    """Share of blocked clients.
+
+    Times are divided by the video's length, so that a short one compares.
+
+    Times are divided by the video's length, so that a short one compares.
+    """
     for cell in cells(seen, _PROGRAM):
         figure, each = mean(cell, "blocked_percent"), mean(cell, "clients_per_node")
         values = cell.parameters | cell.factors
