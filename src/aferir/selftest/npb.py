@@ -253,7 +253,7 @@ def _figures(case: Case, measured: Measured) -> list[Figure]:
 
 
 def _geometric_mean(ratios: list[Ratio]) -> Figure:
-    """Geometric mean of all cases' ratios; the interval takes their errors to be independent."""
+    """Geometric mean of all cases' ratios; their errors are assumed to be independent."""
     logs = [math.log(r.estimate) for r in ratios if r.estimate]
     error = math.sqrt(sum((r.log_error or 0.0) ** 2 for r in ratios)) / len(logs)
     centre = sum(logs) / len(logs)
