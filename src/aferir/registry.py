@@ -89,7 +89,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def by_kind(kind: str, progress: Progress = silent) -> Environment:
-    """Return the environment of that kind; it passes messages about long steps to `progress`."""
+    """Return the environment of kind `kind`, which reports long steps to `progress`."""
     return kinds()[kind].make(context(progress))
 
 

@@ -1,4 +1,4 @@
-"""Commands that aggregate links of a host in use, and those that undo it; pure functions.
+"""Commands that aggregate links of a host in use, and commands that undo this; pure functions.
 
 A host's interfaces already have addresses and routes. A bond takes them over, and returns them when
 it is undone.

@@ -133,7 +133,7 @@ def _laid(job: Job) -> Network:
 
 
 def _interfaces(job: Job, prefix: str) -> list[Command]:
-    """Create interfaces for the addresses of routes, as Open MPI ignores those on loopback.
+    """Create interfaces for the addresses of routes, as Open MPI ignores addresses on loopback.
 
     veth pairs are used because the kernel is told to ignore routes without a carrier, which a
     bridge without ports lacks.

@@ -104,7 +104,7 @@ def add(one: Tuning, other: Tuning) -> Tuning:
 def search(
     run: Callable[[Candidate], Result], note: Callable[[str], None], base: Tuning | None = None
 ) -> Gain:
-    """Try each change alone; then combine greedily those that helped, the best first."""
+    """Try each change alone; then combine greedily the changes that helped, the best first."""
     start = Candidate("as it is", Bonding(mode="balance-rr"), base or Tuning())
     trials = []
 

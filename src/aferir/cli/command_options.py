@@ -61,7 +61,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, warmup: int) -> None:
-    """Declare the options for rounds, time limits and results, with these defaults."""
+    """Declare the options for rounds, time limits and results, with the given defaults."""
     add = parser.add_argument
     add("-n", dest="rounds", default=rounds, metavar="MIN..MAX", help=f"rounds (default: {rounds})")
     add(

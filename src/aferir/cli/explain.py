@@ -165,7 +165,7 @@ def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
 
 
 def _try(plan: Plan, name: str) -> None:
-    """Allocate an instance and release it. Errors: those of its kind."""
+    """Allocate an instance of the environment `name`, and release it. Errors: those of its kind."""
     from aferir import registry
 
     spec = next(one for one in plan.environments if one.name == name)

@@ -220,7 +220,7 @@ def _hosts(workers: Iterable[str]) -> dict[str, str]:
 
 
 def _result(future: Any) -> Done:
-    """Result that a worker has returned; if it raised an exception, a result with that error."""
+    """Result that a worker has returned; if it raised an exception, a result with the error."""
     try:
         return msgspec.json.decode(future.result(), type=Done)
     except Exception as error:  # noqa: BLE001 - whatever the worker raised

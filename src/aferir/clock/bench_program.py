@@ -22,7 +22,7 @@ _INVARIANCES = ("none", "claimed", "trusted", "given")
 
 
 class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
-    """Cost of reading one clock, over rounds that alternate with those of other clocks."""
+    """Cost of reading one clock, over rounds that alternate with rounds of other clocks."""
 
     clock: str
     rounds: int
@@ -160,5 +160,5 @@ def of(lines: Sequence[Line], kind: type[_L]) -> list[_L]:
 
 
 def cost_of(lines: Sequence[Line], clock: str) -> ReadCost | None:
-    """Cost of reading that clock; None if this machine has no such clock."""
+    """Cost of reading the clock called `clock`; None if this machine lacks it."""
     return next((line for line in of(lines, ReadCost) if line.clock == clock), None)

@@ -39,7 +39,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     rate_bound: Array
     """Largest error of the mean rate between the two exchanges."""
     wander: Array
-    """Largest deviation of the rate from that mean."""
+    """Largest deviation of the rate from the mean rate between the two exchanges."""
 
 
 def offset_of_trip(pre_s: Array, server_s: Array, post_s: Array) -> tuple[Array, Array]:

@@ -139,7 +139,7 @@ class _Smallest:
         return better
 
     def deviations(self, nodes: Index) -> Array:
-        """Sample standard deviation of these nodes' round trips."""
+        """Sample standard deviation of the round trips of `nodes`."""
         count = self._trips.shape[1]
         squares = self._squares[nodes] - self._sum[nodes] ** 2 / count
         deviations: Array = np.sqrt(np.maximum(squares, 0) / (count - 1))

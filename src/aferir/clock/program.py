@@ -33,7 +33,7 @@ _LEAST_CHANGE = 0.05
 
 
 class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of one study; those that are not set have the program's default for the study."""
+    """Parameters of one study; one that is not set has the program's default for the study."""
 
     study: Annotated[
         Literal["ecp", "cost", "stability", "ntp", "order", "noise", "rule", "rate"],
@@ -205,7 +205,7 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class Clock(Program[ClockParameters]):
-    """Program with one study, selected by `study`; the other parameters are those of that study."""
+    """Program with one study, selected by `study`; its other parameters depend on the study."""
 
     name = "clock"
     parameters = ClockParameters

@@ -24,7 +24,7 @@ _KEYS = "see whether the keys are right, and may do this"
 
 
 class Drivers:
-    """One driver per thread, whose errors are converted to those of aferir."""
+    """One driver per thread, which converts the library's errors to aferir's."""
 
     def __init__(self, provider: str, connect: Callable[[], NodeDriver]) -> None:
         self._provider = provider

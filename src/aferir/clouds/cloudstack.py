@@ -86,7 +86,7 @@ class CloudStack:
         return True
 
     def find(self, name: str) -> list[str]:
-        """IDs of the machines of that name, which CloudStack matches as a substring."""
+        """IDs of the machines called `name`, which CloudStack matches as a substring."""
         with self._drivers.driver() as driver:
             machines = _machines(driver, name=name)
             return [

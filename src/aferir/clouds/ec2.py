@@ -98,7 +98,7 @@ class Ec2:
         return True
 
     def find(self, name: str) -> list[str]:
-        """IDs of the instances with that client token, by DescribeInstances."""
+        """IDs of the instances with the client token `name`, by DescribeInstances."""
         return [identity for identity, token in self._tagged(name).items() if token == name]
 
     def named(self, prefix: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ from aferir.model.cloud import Wanted
 
 _TAG = "aferir-"
 _NAME = re.compile(f"{_TAG}([0-9a-f]{{8}}-)?[0-9a-f]{{12}}")
-"""Pattern of the names of aferir's instances; those made by older versions lack the owner."""
+"""Pattern of the names of aferir's instances; names from older versions lack the owner."""
 _OWNER = "owner"
 _REMEMBERED_S = 3600.0
 """Seconds after its last use for which a cloud is still searched although no instance of ours is

@@ -198,7 +198,7 @@ def name_of(entry: Entry) -> str:
 
 
 def check(path: Path) -> list[Finding]:
-    """Whether a server answers on that socket."""
+    """Whether a server answers on the socket `path`."""
     try:
         version = ask(path, "GET", "/1.0")["environment"]["server_version"]
     except (AferirError, OSError) as error:
@@ -249,7 +249,7 @@ def _delete(path: Path, name: str) -> None:
 
 
 def add_pool(path: Path, name: str) -> None:
-    """Create a storage pool of plain folders, unless the server has one of that name."""
+    """Create a storage pool of plain folders, unless the server has one called `name`."""
     if f"/1.0/storage-pools/{name}" not in _listed(path, "/1.0/storage-pools"):
         ask(path, "POST", "/1.0/storage-pools", {"name": name, "driver": "dir"})
 
@@ -261,7 +261,7 @@ def tagged(path: Path) -> list[str]:
 
 
 def add_image(path: Path, tree: Path, template: Template) -> str:
-    """Upload an image of that tree with the template's files; returns its fingerprint.
+    """Upload an image of `tree` with the template's files; returns its fingerprint.
 
     Errors: ProgramError if the server refuses it, OSError.
     """

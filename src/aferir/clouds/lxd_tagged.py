@@ -11,7 +11,7 @@ from aferir.linux import journal
 
 
 def sweep(socket: Path, *, of_others: bool = False) -> Swept:
-    """Remove instances of this owner without a journal entry from the server on that socket.
+    """Remove instances of this owner without a journal entry from the server on `socket`.
 
     `of_others`: those of other owners as well. Errors: AferirError if the server does not answer.
     """

@@ -39,7 +39,7 @@ _FEW = 4
 requested.
 """
 _NO_EXISTS = 0x0400
-"""Error code of OpenNebula: there is no such machine."""
+"""Error code of OpenNebula for a machine that does not exist."""
 _INTERNAL = 0x2000
 _UNREADABLE = (
     *(xmlrpc.client.ResponseError, http.client.HTTPException, ET.ParseError, expat.ExpatError),
@@ -107,7 +107,7 @@ class OpenNebula:
         return True
 
     def find(self, name: str) -> list[str]:
-        """IDs of machines of that name in one.vmpool.info, in any state but DONE."""
+        """IDs of machines called `name` in one.vmpool.info, in any state but DONE."""
         return [vm.findtext("ID", "") for vm in self._pool() if vm.findtext("NAME") == name]
 
     def named(self, prefix: str) -> dict[str, str]:
@@ -139,7 +139,7 @@ class OpenNebula:
 
     @functools.cached_property
     def _template(self) -> int:
-        """Number of the template. Errors: UsageError if there is none of that name."""
+        """Number of the template. Errors: UsageError if there is none with the wanted name."""
         wanted = self._wanted.size
         pool = str(self._ask("one.templatepool.info", _OURS + 1, -1, -1))
         with _told():

@@ -104,7 +104,7 @@ class OpenStack:
         return True
 
     def find(self, name: str) -> list[str]:
-        """IDs of the servers of that name, from all pages of GET /servers?name=."""
+        """IDs of the servers called `name`, from all pages of GET /servers?name=."""
         return [one for one, known in self._listed(f"^{name}$").items() if known == name]
 
     def named(self, prefix: str) -> dict[str, str]:
@@ -154,7 +154,7 @@ class OpenStack:
 
 
 def _found(kind: str, name: str, find: Callable[..., Any]) -> str:
-    """ID of the item of that name. Errors: UsageError if there is none."""
+    """ID of the item called `name`. Errors: UsageError if there is none."""
     try:
         return str(find(name, ignore_missing=False).id)
     except NotFoundException:

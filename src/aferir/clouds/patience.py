@@ -119,7 +119,7 @@ class Poller:
             self._awaited.pop(identity, None)
 
     def next(self, identity: str) -> Look:
-        """The instance's state from the next poll. Errors: AferirError of that poll."""
+        """The instance's state from the next poll. Errors: AferirError of the poll."""
         seen = self._round
         while True:
             with self._lock:

@@ -59,7 +59,7 @@ class Provider(Protocol):
         ...
 
     def request(self, name: str) -> str:
-        """Request an instance of that name; returns its ID."""
+        """Request an instance called `name`; returns its ID."""
         ...
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
@@ -67,11 +67,11 @@ class Provider(Protocol):
         ...
 
     def remove(self, identity: str) -> bool:
-        """Request the removal of an instance; False if the cloud knows none of that ID."""
+        """Request the removal of an instance; False if the cloud does not know the ID."""
         ...
 
     def find(self, name: str) -> list[str]:
-        """IDs of the instances of that name that have not ended, from all pages."""
+        """IDs of the instances called `name` that have not ended, from all pages."""
         ...
 
     def named(self, prefix: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def remove(cloud: Provider, made: Made, clock: wait.Clock = wait.MONOTONIC) -> float:
-    """Remove every instance of that name; returns seconds until the cloud showed none.
+    """Remove every instance of the name; returns seconds until the cloud showed none.
 
     Errors: AferirError if one remains, or it is not yet certain whether one will appear.
     """

@@ -227,7 +227,7 @@ def address_of(host: int, place: int) -> str:
 
 
 def check(technology: Technology) -> list[Finding]:
-    """Findings on what this machine lacks for simulated hosts with such instances."""
+    """Findings on what this machine lacks for simulated hosts with instances of `technology`."""
     if not privileges.is_root():
         said = "only root may make networks of namespaces"
         return [Finding(PROVIDER, "missing", said, privileges.as_root_command())]

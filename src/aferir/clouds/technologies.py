@@ -51,7 +51,7 @@ class Instances(Protocol):
     def boot(
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
-        """Start an instance with an interface eth0, and run these shell commands in it first.
+        """Start an instance with an interface eth0, and run the shell commands `first` in it first.
 
         Errors: as for the kind of environment; nothing is left then.
         """

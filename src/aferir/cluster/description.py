@@ -86,7 +86,7 @@ def check(asked: Description) -> Description:
 
 
 def check_nodes(nodes: int) -> None:
-    """Raise UsageError if a cluster cannot have that many nodes."""
+    """Raise UsageError if a cluster cannot have `nodes` nodes."""
     if not 1 <= nodes <= MOST_NODES:
         raise UsageError(f"a cluster cannot have {nodes} nodes", remedy=f"choose 1 to {MOST_NODES}")
 

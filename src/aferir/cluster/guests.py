@@ -124,7 +124,7 @@ class GuestNodes:
         return pid if name.encode() in arguments and journal.start_time(pid) else None
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """Pin all threads of QEMU to those CPUs."""
+        """Pin all threads of QEMU to `cpus`."""
         pid = self.process(entry)
         for task in Path(f"/proc/{pid}/task").iterdir() if pid else ():
             with contextlib.suppress(ProcessLookupError):

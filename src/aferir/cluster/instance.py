@@ -134,7 +134,7 @@ class Cluster:
         self._progress = progress
 
     def check(self) -> list[Finding]:
-        """Findings on what containers need; those on guests come when guests are created."""
+        """Findings on what containers need; guests are checked when they are created."""
         if not privileges.is_root():
             said = "only root may make clusters"
             return [Finding(KIND, "missing", said, privileges.as_root_command())]

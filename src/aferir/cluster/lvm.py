@@ -35,7 +35,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_physical_volume(stream: BinaryIO, start: int) -> bool:
-    """Whether a physical volume begins at that byte."""
+    """Whether a physical volume begins at byte `start`."""
     return _label(stream, start) is not None
 
 

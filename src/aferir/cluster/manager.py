@@ -50,7 +50,7 @@ _BACK = {
 
 
 def of_kind(kind: NodeKind) -> Nodes:
-    """The backend for nodes of that kind."""
+    """The backend for nodes of kind `kind`."""
     return _BACKENDS[kind]()
 
 
@@ -120,7 +120,7 @@ def create_from(
 
 
 def require(description: Description, *, built: bool = False) -> None:
-    """Raise MissingError if this machine lacks something for such a cluster.
+    """Raise MissingError if this machine lacks something for the described cluster.
 
     With `built`, a userland exists already, and the programs that build one are not required.
     UsageError if a network device is wanted and such nodes have none.
@@ -168,7 +168,7 @@ def scale(name: str, nodes: int) -> State:
 
 
 def repair(name: str) -> tuple[State, tuple[str, ...]]:
-    """Replace dead nodes; returns the new state, and the names of those nodes.
+    """Replace dead nodes; returns the new state, and the names of the replaced nodes.
 
     If the network is gone, as after a reboot, all nodes are replaced. Errors: as `create`.
     """

@@ -25,7 +25,7 @@ def name_of(entry: journal.Entry) -> str:
 
 
 def make(entry: journal.Entry, hosts: Overlay | None = None) -> int:
-    """Create the bridge, joined to those on other hosts; returns the largest packet in bytes.
+    """Create the bridge, joined to the other hosts' ones; returns the largest packet in bytes.
 
     Errors: ProgramError with ip(8)'s message if the kernel refuses; MissingError without VXLAN.
     """

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^/\x00-\x1f]{1,100}")
 
 
 def pack(target: Path, name: str, package: Package, files: Sequence[Path]) -> None:
-    """Write an OVA of the package's descriptor and these files, each under its own name."""
+    """Write an OVA of the package's descriptor and `files`, each under its own name."""
     descriptor = ovf.write(package).encode()
     lines = [f"SHA256({name}.ovf)= {hashlib.sha256(descriptor).hexdigest()}"]
     lines += [f"SHA256({path.name})= {_digest(path, 'sha256')}" for path in files]

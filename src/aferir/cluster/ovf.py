@@ -81,7 +81,7 @@ def properties(description: Description) -> dict[str, str]:
 
 
 def description(package: Package, name: str, kind: NodeKind | None) -> Description:
-    """The cluster that a package describes, with that name; `kind` overrides its own.
+    """The cluster that a package describes, called `name`; `kind` overrides its own.
 
     For a package of another tool: as many nodes as it has virtual machines, all like the first one.
     Errors: UsageError if it describes none.
@@ -323,7 +323,7 @@ def _capacity(disk: ET.Element) -> int:
 
 
 def _a(element: ET.Element, name: str) -> str:
-    """An attribute. Errors: ValueError if the element has none of that name."""
+    """An attribute. Errors: ValueError if the element has no attribute called `name`."""
     value = element.get(_o(name))
     if value is None:
         raise ValueError(f"a {element.tag.rpartition('}')[2]} has no {name}")

@@ -98,7 +98,7 @@ def _least_loaded(
 
 
 def _cost(processor: Processor, load: Mapping[int, int], host: Sequence[Processor]) -> float:
-    """Number of nodes on the CPU; those on other threads of its core break ties."""
+    """Number of nodes on the CPU; nodes on other threads of its core break ties."""
     core = [p for p in host if (p.package, p.core) == (processor.package, processor.core)]
     beside = sum(load[p.number] for p in core) - load[processor.number]
     return load[processor.number] + beside / (1 + sum(load.values()))

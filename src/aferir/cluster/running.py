@@ -67,7 +67,7 @@ def _entering(
 
 
 def _chosen(state: State, name: str | None) -> Node:
-    """The node of that name, or the front end. Errors: UsageError if there is none."""
+    """The node called `name`, or the front end. Errors: UsageError if there is none."""
     for node in state.nodes:
         if name in (None, node.name):
             return node

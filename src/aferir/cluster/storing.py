@@ -28,7 +28,7 @@ _OWNER = "entry"
 
 
 def folder(name: str) -> Path:
-    """Folder of all files of that cluster."""
+    """Folder of all files of the cluster `name`."""
     return journal.state_folder() / "clusters" / name
 
 
@@ -44,7 +44,7 @@ def write(state: State) -> None:
 
 
 def find(name: str) -> State | None:
-    """Stored state of that cluster; None if it does not exist, or not yet."""
+    """Stored state of the cluster `name`; None if it does not exist, or not yet."""
     try:
         return msgspec.json.decode(state_file(name).read_bytes(), type=State)
     except (OSError, msgspec.DecodeError):
@@ -52,7 +52,7 @@ def find(name: str) -> State | None:
 
 
 def read(name: str) -> State:
-    """Stored state of that cluster. Errors: UsageError if it does not exist."""
+    """Stored state of the cluster `name`. Errors: UsageError if it does not exist."""
     found = find(name)
     if found is None:
         raise UsageError(
@@ -93,7 +93,7 @@ def claimed(name: str, entry: journal.Entry) -> Iterator[Path]:
 
 
 def owned(name: str, entry: journal.Entry) -> bool:
-    """Whether the folder of that name belongs to this entry."""
+    """Whether the folder of the cluster `name` belongs to the journal entry `entry`."""
     try:
         return (folder(name) / _OWNER).read_text(encoding="ascii") == entry.id
     except OSError:

@@ -86,7 +86,7 @@ def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedul
 
 
 def reserved_cpus(schedules: Mapping[int, Schedule]) -> float:
-    """CPUs that these schedules reserve: the sum of runtime / period."""
+    """CPUs that `schedules` reserve: the sum of runtime / period."""
     return sum(
         schedule.runtime_s / schedule.period_s
         for schedule in schedules.values()
@@ -137,7 +137,7 @@ def count_again() -> None:
 
 
 def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
-    """CPUs reserved now in excess of those reserved `before`; None if `before` is unknown.
+    """CPUs reserved now in excess of the CPUs reserved `before`; None if `before` is unknown.
 
     Bandwidth of an ended thread is released only at the end of its period, and sometimes later.
     Before Linux 6.15, it cannot be recounted. If the account has become smaller, the answer is 0.
@@ -151,7 +151,7 @@ def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
 
 
 def more_than(before: Bandwidth) -> float:
-    """CPUs reserved now minus those reserved before; below 0 if the account lost some.
+    """CPUs reserved now minus the CPUs reserved before; below 0 if the account lost some.
 
     The earlier account may have been too low (see `batch.make`) and recounted since. Its total is
     therefore taken as at least that of the fair servers, so that a recount does not look like an

@@ -243,7 +243,7 @@ def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozense
 
 
 def _hold(group: Group, cpus: Sequence[int], more: AbstractSet[int] = frozenset()) -> list[str]:
-    """Pin the group's threads and those they start to CPUs; used if there is no cpuset.
+    """Pin the group's threads, and all that they start, to CPUs; used if there is no cpuset.
 
     `more`: threads that are possibly not in the group yet.
     """

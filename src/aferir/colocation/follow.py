@@ -110,7 +110,7 @@ class _Learner:
     def look(
         self, time_s: float, rate: float, threads: Mapping[int, int], names: Mapping[int, str]
     ) -> frozenset[int]:
-        """Critical threads; those that use the most CPU time if nothing could be learnt yet."""
+        """Critical threads, or the threads that use the most CPU time if nothing is learnt yet."""
         if time_s - self._before.time_s >= _SAMPLE_S:
             seen = self._usage.look(threads, ())
             if self._before.threads:

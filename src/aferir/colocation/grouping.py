@@ -27,7 +27,7 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def make(entry: Entry, where: Place | None, cpus: Sequence[int]) -> Made:
-    """Record and create the batch program's group, limited to these CPUs.
+    """Record and create the batch program's group, limited to `cpus`.
 
     `entry`: its journal entry, which a guard watches. `where`: place beside the service; None: at
     the root. Errors: MissingError if control groups cannot be created, ProgramError if systemd

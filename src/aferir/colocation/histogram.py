@@ -104,7 +104,7 @@ class Histogram:
             yield _middle_ns(bucket) / _NS, self._counts[bucket]
 
     def _at(self, ranks: tuple[int, ...]) -> list[float]:
-        """Latencies in seconds of these ranks (from 1, ascending).
+        """Latencies in seconds at `ranks`, which are counted from 1, ascending.
 
         Counts from the longest latency down, because ranks are usually in the tail. Errors:
         ValueError if a rank does not exist.
@@ -153,7 +153,7 @@ class Windows:
         self._slots[-1].merge(latencies)
 
     def latest(self, samples: int, slots: int = 1) -> Histogram:
-        """Merge the newest `slots`, and as many older ones as are needed for that many samples.
+        """Merge the newest `slots`, and as many older ones as are needed for `samples` latencies.
 
         A busy service is thus judged by its last moments, a quiet one by a longer past.
         """

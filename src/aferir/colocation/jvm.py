@@ -110,7 +110,7 @@ def _number_inside(folder: Path) -> int:
 
 
 def _as_outside(pid: int, names: dict[int, str]) -> dict[int, str]:
-    """Replace the thread IDs of a JVM in a container by those of this PID namespace."""
+    """Replace the thread IDs of a JVM in a container by the IDs in this PID namespace."""
     numbers = {}
     for path in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):

@@ -191,7 +191,7 @@ def check(spec: ServiceSpec) -> tuple[int, ...]:
 
 
 def threads(pids: tuple[int, ...]) -> dict[int, int]:
-    """Thread IDs of these processes, and the process of each."""
+    """Thread IDs of the processes `pids`, and the process of each."""
     found = {}
     for pid in pids:
         try:
@@ -202,7 +202,7 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
 
 
 def usable_cpus(pids: Iterable[int]) -> int:
-    """Number of CPUs in the affinity masks of all these processes' main threads; 0 if none runs.
+    """Number of CPUs in the affinity masks of the main threads of `pids`; 0 if none runs.
 
     The masks are intersected; processes that have ended are left out.
     """

@@ -87,7 +87,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     """Cause of the change to this mode, as a clause such as `the quantile neared the SLA`."""
     since_s: float = 0.0
-    """Time of that change on the clock of `State.time_s`."""
+    """Time, on the clock of `State.time_s`, of the change to this mode."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

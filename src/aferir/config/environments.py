@@ -69,7 +69,7 @@ def specification(
     host: HostLimits,
     problems: Problems,
 ) -> EnvironmentSpec | None:
-    """Specification that a table with those levels describes; None if anything is wrong.
+    """Specification that a table with `levels` applied describes; None if anything is wrong.
 
     `levels` are by key. Levels are read by the same code as values in the table.
     """

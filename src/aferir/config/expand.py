@@ -172,7 +172,7 @@ def _placed(
 def _specs(
     combined: Sequence[_Combined], placed: Sequence[_Placed], kinds: Mapping[str, Kind]
 ) -> tuple[EnvironmentSpec, ...]:
-    """Every environment once; those with an image list the packages of all programs.
+    """Every environment once; environments with an image list the packages of all programs.
 
     Environments on several hosts also list those of MPI and of the ssh that joins their instances.
     """
@@ -190,7 +190,7 @@ def _specs(
 
 
 def _choices(factors: Sequence[Factor]) -> Iterator[Levels]:
-    """Every combination of the levels of those factors."""
+    """Every combination of the levels of `factors`."""
     return itertools.product(*([(f, level) for level in f.levels] for f in factors))
 
 

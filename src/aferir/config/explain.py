@@ -51,7 +51,7 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """Features of the environment, and those that cannot be removed."""
+    """Features of the environment, and features that cannot be removed."""
 
     varied: tuple[Feature, ...]
     kept: tuple[Kept, ...]
@@ -100,7 +100,7 @@ def with_arms(
 def present(
     environment: EnvironmentTable, *, kinds: Mapping[str, Kind], host: HostLimits
 ) -> _Found:
-    """Features that the environment has: those whose removal changes its specification."""
+    """Features that the environment has: the ones whose removal changes its specification."""
     varied, kept = [], []
     whole = _specified(environment, kinds, host, Problems())
     for feature in environment.kind.features if whole is not None else ():
@@ -198,7 +198,7 @@ def _named(
 def _without(
     environment: EnvironmentTable, gone: Sequence[Feature], host: HostLimits
 ) -> EnvironmentTable:
-    """Table of the environment with these features removed."""
+    """Table of the environment without the features `gone`."""
     table = dict(environment.table)
     own = host.at(str(table.get("host", "")))
     for feature in gone:

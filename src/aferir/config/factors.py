@@ -128,7 +128,7 @@ def _check_use(
 def _declared(
     name: str, programs: Mapping[str, Program[Any]], workloads: Sequence[WorkloadTable]
 ) -> Field | None:
-    """Declaration of the parameter that a factor varies; the first one of that name."""
+    """Declaration of the parameter `name`, by the first workload's program that has it."""
     found = (f for w in workloads for f in declared_by(programs[w.program]))
     return next((field for field in found if field.key == name), None)
 

@@ -316,7 +316,7 @@ class Front:
         return actions
 
     def _missing(self, now: float, ready: int) -> int:
-        """Instances needed beyond `ready` Nodes and those being allocated; negative: too many."""
+        """Instances needed beyond `ready` Nodes and instances under way; negative: too many."""
         settings = self.settings
         waiting = len(self.waiting)
         each = 1 if settings.waiting == "each" else settings.clients_per_node

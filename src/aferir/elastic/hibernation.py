@@ -39,7 +39,7 @@ class HostUse(msgspec.Struct, frozen=True, kw_only=True):
     wakes: int = 0
 
     def energy_j(self, awake_w: float, asleep_w: float) -> float:
-        """Energy in J of all hosts with these powers in W."""
+        """Energy in J of all hosts, which take these powers in W when awake and asleep."""
         return awake_w * self.awake_s + asleep_w * self.asleep_s
 
 

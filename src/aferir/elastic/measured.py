@@ -28,7 +28,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(layout: Layout, video: Video) -> Measured:
-    """Stored results for such a host; empty if the file is missing or unreadable."""
+    """Stored results for a host of this kind; empty if the file is missing or unreadable."""
     try:
         return msgspec.json.decode(_path(layout, video).read_bytes(), type=Measured)
     except (OSError, msgspec.DecodeError):

@@ -61,7 +61,7 @@ class CloudSite:
         return server.url
 
     async def release(self, node: int) -> None:
-        """Release an instance; if it is still being created, wait for that first."""
+        """Release an instance; if it is still being created, wait until it is."""
         making = self._making.get(node)
         if making is None:
             return

@@ -50,7 +50,7 @@ def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """A client of the scheduler at that address.
+    """Connect to the Dask scheduler at `address`, and return the client.
 
     Errors: MissingError if dask.distributed is not installed, ProgramError if the scheduler does
     not answer or has no workers.

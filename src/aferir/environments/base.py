@@ -212,7 +212,7 @@ class Environment(Protocol):
         ...
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image with those packages added; returns its content hash.
+        """Build or find the image with `packages` added; returns its content hash.
 
         The hash is for the provenance; it is empty for kinds without an image.
         """

@@ -88,7 +88,7 @@ def fractions(planned: int) -> tuple[float, ...]:
 
 
 def due(pairs: int, planned: int) -> int | None:
-    """Index of the test at that number of pairs; None: no test is due."""
+    """Index of the test that is due after `pairs` pairs; None: no test is due."""
     points = [round(fraction * planned) for fraction in fractions(planned)]
     return points.index(pairs) if pairs in points else None
 
@@ -96,7 +96,7 @@ def due(pairs: int, planned: int) -> int | None:
 def judge(
     values: Values, planned: int, limits: Limits, *, metric: str, better: Better, unit: str
 ) -> Verdict:
-    """Verdict of the first test that decides, else of the last one that these pairs permit.
+    """Verdict of the first test that decides, else of the last test that the pairs permit.
 
     If fewer pairs than planned could be made, the last test uses all pairs that exist.
     """

@@ -83,7 +83,7 @@ class Host:
             self.lose()
 
     def environment(self, kind: str) -> RemoteEnvironment:
-        """Return the environment of that kind on the host; nothing is allocated yet."""
+        """Return the environment of kind `kind` on the host; nothing is allocated yet."""
         return RemoteEnvironment(self, kind)
 
     @property

@@ -59,7 +59,7 @@ class CloudHost:
         self._live: dict[str, Host] = {}
 
     def environment(self, kind: str) -> CloudEnvironment:
-        """Return the environment of that kind on instances; nothing is allocated yet."""
+        """Return the environment of kind `kind` on instances; nothing is allocated yet."""
         return CloudEnvironment(self, kind)
 
     def check(self) -> list[Finding]:
@@ -94,7 +94,7 @@ class CloudHost:
         return self._cloud.delete(server.name)
 
     def lose(self) -> None:
-        """Do nothing: instances are released by those who made them, and by `close`."""
+        """Do nothing: instances are released by the environments that made them, and by `close`."""
 
     def close(self, within_s: float = STEP_S) -> list[str]:
         """Release all instances; returns messages about those that may still exist."""
@@ -187,7 +187,7 @@ def _with_sshd(wanted: Wanted) -> Wanted:
 
 
 def _phases(server: Server, total_s: float) -> Phases:
-    """Phases of an allocation that took `total_s`; those of the cloud end when sshd answers."""
+    """Phases of an allocation that took `total_s`; the cloud's phases end when sshd answers."""
     known: Mapping[PhaseName, float | None] = {one.name: one.seconds for one in server.phases}
     return Phases(
         placed_s=known.get("TeF"),

@@ -63,7 +63,7 @@ installed.
 
 
 def end(host: Host, interfaces: Sequence[str]) -> End:
-    """An end on that host. Errors: MissingError where the host cannot be reached."""
+    """Make an end of the links on `host`. Errors: MissingError if the host cannot be reached."""
     return End(host, RemoteEnvironment(host, ON_HOST).allocate(_SPEC), tuple(interfaces))
 
 

@@ -15,7 +15,7 @@ AGENT = "aferir-agent"
 """Mark of the line in which an agent reports that it is ready, or why it is not."""
 READY = "ready"
 REMEDY = " remedy: "
-"""Separator of the reason and the remedy in that line."""
+"""Separator of the reason and the remedy in the line that `AGENT` marks."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
@@ -52,7 +52,7 @@ class Allocate(Request, frozen=True, tag=True):
 
 
 class Offer(Request, frozen=True, tag=True):
-    """Ask whether a file with that SHA-256 was sent already; answered by true or false."""
+    """Ask whether a file with this SHA-256 was sent already; answered by true or false."""
 
     digest: str
 

@@ -41,10 +41,10 @@ class Reached(msgspec.Struct, frozen=True):
     hosts: dict[str, Host | CloudHost]
     asked: dict[str, Asked]
     allocations: tuple[Allocation, ...] = ()
-    """Allocations that provide some of these hosts; `close` releases them."""
+    """Allocations that provide some of the hosts; `close` releases them."""
 
     def limits(self, here: HostLimits) -> HostLimits:
-        """Resources of this host, with those of the other hosts that answered."""
+        """Resources of this host, and those of each other host that answered."""
         others = {name: one.limits for name, one in self._found()}
         return msgspec.structs.replace(here, others=others)
 

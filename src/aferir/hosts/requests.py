@@ -261,7 +261,7 @@ class Service:
 
 
 def _kind(name: str) -> Kind:
-    """Kind of environment of that name. Errors: MissingError."""
+    """Kind of environment called `name`. Errors: MissingError."""
     from aferir import registry
 
     known = registry.kinds()

@@ -38,7 +38,7 @@ class Spread:
         self._hosts = tuple(hosts)
 
     def environment(self, kind: str) -> SpreadEnvironment:
-        """Return the environment of that kind over all hosts; nothing is allocated yet."""
+        """Return the environment of kind `kind` over all hosts; nothing is allocated yet."""
         return SpreadEnvironment(self._hosts, kind)
 
 
@@ -106,7 +106,7 @@ class SpreadEnvironment:
 
 
 def _overlay(spec: EnvironmentSpec, names: tuple[str, ...], hosts: tuple[str, ...]) -> Overlay:
-    """Network for instances on these hosts, seen from the first host. Errors: MissingError."""
+    """Network for instances on `hosts`, seen from the first host. Errors: MissingError."""
     without = [name for name, address in zip(names, hosts, strict=True) if not address]
     if without:
         raise MissingError(
@@ -180,7 +180,7 @@ class SpreadInstance:
             )
 
     def measure(self, asked: Asked) -> Measured:
-        """Measure as one instance does; the probes are those of the first host."""
+        """Measure as one instance does; the probes read the first host."""
         for other in self._each[1:]:
             other.resume()
         over_all = msgspec.structs.replace(

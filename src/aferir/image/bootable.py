@@ -69,7 +69,7 @@ done
 
 
 def check() -> None:
-    """Raise MissingError, with its remedy, if something is missing to make such a disk."""
+    """Raise MissingError, with its remedy, if something is missing to make a bootable disk."""
     absent = packages.missing(_PROGRAMS)
     if loaders := [name for target, name in _LOADERS.items() if not (_GRUB / target).is_dir()]:
         absent += loaders

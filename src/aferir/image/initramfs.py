@@ -20,7 +20,7 @@ NETWORK_MODULES = (
 host; stored on its disk and loaded on demand.
 """
 NETWORK_FOLDER = "lib/aferir-modules"
-"""Folder of these modules, numbered in load order."""
+"""Folder of the `NETWORK_MODULES`, numbered in load order."""
 
 BOOTED = "aferir:booted"
 """Line that is written to the serial line when the kernel has started the first program."""
@@ -190,7 +190,7 @@ def cpio(files: list[File]) -> bytes:
 
 
 def member(archive: bytes, path: str) -> bytes:
-    """Content of the last file with that path in an archive of ours. Errors: KeyError."""
+    """Content of the last file `path` in an archive of ours. Errors: KeyError."""
     at, found = 0, None
     while at < len(archive):
         size, name_size = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))

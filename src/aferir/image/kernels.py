@@ -54,7 +54,7 @@ class WholeKernel(msgspec.Struct, frozen=True):
 
 
 def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS) -> WholeKernel:
-    """The kernel with these drivers, downloaded if it is not in the cache.
+    """The whole kernel with `drivers`, downloaded if it is not in the cache.
 
     Errors: MissingError if it cannot be downloaded.
     """
@@ -117,5 +117,5 @@ def _moved(made: Path, folder: Path) -> None:
 
 
 def archive(kernel: WholeKernel, base: bytes) -> bytes:
-    """Initramfs for a guest with that kernel; `base` is the image's own archive."""
+    """Initramfs for a guest with `kernel`; `base` is the image's own archive."""
     return initramfs.archive(kernel.drivers(), initramfs.member(base, "bin/busybox"))

@@ -123,7 +123,7 @@ def bandwidth_us(cpus: float) -> tuple[int, int]:
 
 
 def weight_of(nice: int) -> int:
-    """Weight (`cpu.shares`) of a process with that nice value: each step is a factor of 1.25.
+    """Weight (`cpu.shares`) of a process with nice value `nice`: each step is a factor of 1.25.
 
     Source: sched_prio_to_weight in kernel/sched/core.c, from which it differs by at most one.
     """
@@ -161,7 +161,7 @@ def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
 
 
 def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
-    """Make groups called `name` with these limits; returns folders by controller (or `unified`).
+    """Make groups called `name` with `limits`; returns folders by controller (or `unified`).
 
     Journal `name` first. Errors: MissingError if it is not permitted or there is no controller.
     """
@@ -193,7 +193,7 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
 
 
 def _accounts(have: Layout) -> Iterator[tuple[str, Path]]:
-    """Hierarchies that account for their members; in version 2 also those without a limit."""
+    """Hierarchies that account for their members; in version 2 even without a limit."""
     yield from ((name, have.v1[name]) for name in _ACCOUNTS if name in have.v1)
     if have.v2 is not None:
         for controller in set(_ACCOUNTS_V2) & set(have.v2_controllers):

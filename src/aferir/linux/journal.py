@@ -110,12 +110,12 @@ def amend(entry: Entry, more: dict[str, str]) -> Entry:
 
 
 def family(state: Path) -> str:
-    """Common prefix of all IDs in that state folder; names of created objects begin with it."""
+    """Common prefix of all IDs in the folder `state`, and of the names of what they identify."""
     return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]
 
 
 def read(identity: str) -> Entry | None:
-    """Entry with that id; None if there is none."""
+    """Entry with the id `identity`; None if there is none."""
     try:
         content = (_folder() / f"{identity}.json").read_bytes()
         return msgspec.json.decode(content, type=Entry)
@@ -259,7 +259,7 @@ def pid_namespace(pid: str = "self") -> int:
 
 
 def _may_live(namespace: int) -> bool:
-    """True if a process may exist in that namespace; only the initial one sees all."""
+    """True if a process may exist in the pid namespace; only the initial one shows them all."""
     if pid_namespace() != _FIRST_NAMESPACE:
         return True
     everybody = (path.name for path in Path("/proc").iterdir() if path.name.isdecimal())

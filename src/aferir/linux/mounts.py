@@ -34,7 +34,7 @@ def bind(source: Path, at: Path) -> None:
 
 
 def fresh(kind: str, at: Path, options: str = "") -> None:
-    """Mount a new file system of that kind, e.g. `proc`, `sysfs`, `tmpfs`. Errors: OSError."""
+    """Mount a new file system of type `kind`, e.g. `proc`, `sysfs`, `tmpfs`. Errors: OSError."""
     _mount(kind, at, kind, 0, options)
 
 

@@ -173,7 +173,7 @@ def give_back(entry: Entry) -> None:
 
 
 def name_of(entry: Entry, end: str) -> str:
-    """Name of a namespace of that entry below /run/netns."""
+    """Name of a namespace of a journal entry, below /run/netns."""
     return f"aferir-{entry.id}-{end}"
 
 

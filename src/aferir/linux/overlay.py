@@ -1,4 +1,4 @@
-"""Connects an instance to those on other hosts by VXLAN (RFC 7348; ip-link(8), bridge(8)).
+"""Connects an instance to instances on other hosts by VXLAN (RFC 7348; ip-link(8), bridge(8)).
 
 The interface is made inside the instance's namespace; only its UDP packets go through the host. So
 the host has no interface in the network, and the end of the instance removes all of it.
@@ -127,7 +127,7 @@ def _as_sent(wire: socket.socket) -> None:
 
 
 def _made(overlay: Overlay, target: str, path: Path) -> tuple[str, ...]:
-    """Make the interface in `target`; returns a prefix of commands that run in that namespace."""
+    """Make the interface in `target`; returns a prefix for commands to run in its namespace."""
     enter = ("nsenter", f"--net={path}")
     # With the device that leads there, frames are as long as it carries in one packet.
     device = _device_to(overlay.peers[0])
@@ -155,7 +155,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _device_to(address: str) -> str:
-    """Interface of this host by which packets go to that address. Errors: ProgramError."""
+    """Interface of this host by which packets go to `address`. Errors: ProgramError."""
     shown = process.run(["ip", "-json", "route", "get", address], timeout_s=_TIME_LIMIT_S)
     return str(json.loads(shown.stdout)[0]["dev"])
 

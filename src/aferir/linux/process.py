@@ -56,7 +56,7 @@ class Completed(msgspec.Struct, frozen=True):
 
     command: tuple[str, ...]
     exit_code: int
-    """Exit code; negative: ended by that signal."""
+    """Exit code; -N: ended by signal N."""
     stdout: str
     stderr: str
     started_unix_ns: int
@@ -275,7 +275,7 @@ def signal_name(number: int) -> str:
 
 
 def _of_the_program(lines: Sequence[str]) -> list[str]:
-    """Lines of the program itself, without those that Open MPI adds when a rank fails."""
+    """Lines of the program itself, without the lines that Open MPI adds when a rank fails."""
     found, within = [], False
     for line in lines:
         if _RULE.fullmatch(line):

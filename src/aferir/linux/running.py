@@ -21,8 +21,9 @@ TICK_S = 1.0
 _GAP_S = 4 * TICK_S
 """Shortest gap in s between two readings that shows a stop of this process, not a busy machine."""
 _OWN_FAULT = (signal.SIGTTIN, signal.SIGTTOU)
-"""Signals that stop a program for using a terminal in the background, which would last forever:
-the time of such a stop counts."""
+"""Signals that stop a program for using a terminal in the background, which would last forever: the
+time of such a stop counts.
+"""
 _STOPPED = "T"
 
 

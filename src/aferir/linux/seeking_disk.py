@@ -28,7 +28,7 @@ def shown(file: Path) -> Path:
 
 
 def serve(entry: Entry, file: Path, seek_s: float) -> Path:
-    """Serve the file with seeks of that many seconds until `give_back`; returns `shown(file)`.
+    """Serve the file with seeks of `seek_s` until `give_back`; returns `shown(file)`.
 
     Errors: MissingError without nbdkit or nbdfuse, ProgramError if they do not start.
     """

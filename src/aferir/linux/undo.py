@@ -59,7 +59,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def _open_folders(folder: Path) -> None:
-    """Let an ordinary user, who owns these folders, remove what is in them.
+    """Let an ordinary user, who owns the folders below `folder`, remove what is in them.
 
     Folders of an image may be read-only, and an overlay's work folder has no permissions at all.
     """
@@ -100,7 +100,7 @@ def kill(
 
 
 def kill_marked(mark: str, *, wait_s: float = 5.0, clock: Clock = MONOTONIC) -> int:
-    """Kill every process with the mark of that journal entry. Errors: as of `kill`."""
+    """Kill every process with the mark `mark` in its environment. Errors: as of `kill`."""
     return _kill(lambda: marked(mark), wait_s, clock)
 
 
@@ -143,7 +143,7 @@ def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
 
 
 def marked(mark: str) -> list[int]:
-    """Every process but this one with the mark of that journal entry in its environment.
+    """Every process but this one with the mark `mark` in its environment.
 
     It is called after each repetition of a program, so it parses nothing: a scan of 256 processes
     takes 3.5 ms of CPU time; with `processes` it takes 10 ms.

@@ -25,7 +25,7 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Return when that many seconds have passed; at once for 0 or less."""
+        """Return when `seconds` have passed; at once for 0 or less."""
         ...
 
 
@@ -37,7 +37,7 @@ class Monotonic:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Sleep for that many seconds."""
+        """Sleep for `seconds`."""
         time.sleep(max(0.0, seconds))
 
 
@@ -45,7 +45,7 @@ MONOTONIC: Clock = Monotonic()
 
 
 def after(seconds: float, clock: Clock = MONOTONIC) -> float:
-    """Deadline on `clock` that many seconds from now."""
+    """Deadline on `clock`, `seconds` from now."""
     return clock.now_s() + seconds
 
 

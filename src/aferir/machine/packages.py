@@ -71,7 +71,7 @@ def missing(programs: Sequence[str]) -> list[str]:
 
 
 def install_command(programs: Sequence[str]) -> str:
-    """Command that installs those programs; on a host without apt-get, a sentence instead.
+    """Command that installs `programs`; on a host without apt-get, a sentence instead.
 
     Checks for apt-get and dnf, and whether we are root.
     """
@@ -83,7 +83,7 @@ def install_command(programs: Sequence[str]) -> str:
 
 
 def command(wanted: Sequence[str], sudo: str, *, has_apt: bool, has_dnf: bool) -> str:
-    """Command that installs those Debian packages; without apt-get, a sentence that names them."""
+    """Command that installs the Debian packages `wanted`; without apt-get, a sentence with them."""
     names = " ".join(wanted)
     if has_apt:
         return f"{sudo}apt-get install --no-install-recommends -y {names}"

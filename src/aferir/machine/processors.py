@@ -26,7 +26,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(numbers: Iterable[int], folder: Path = _FOLDER) -> tuple[Processor, ...]:
-    """Topology of those CPUs; one whose topology is unknown is its own core.
+    """Topology of the CPUs `numbers`; one whose topology is unknown is its own core.
 
     Source: Documentation/ABI/stable/sysfs-devices-system-cpu.
     """

@@ -40,7 +40,7 @@ class Refused(ValueError):
 def convert(
     struct: type[_Values], table: Mapping[str, object]
 ) -> tuple[_Values | None, tuple[Wrong, ...]]:
-    """Convert a table to the struct that it describes, or to None with all its errors."""
+    """Convert a table to the struct that it describes; if it has errors, to None and the errors."""
     known = names(struct)
     values, wrong = read_fields(struct, table)
     strangers = [
@@ -72,7 +72,7 @@ def read_fields(
 
 
 def check(struct: type[msgspec.Struct], table: Mapping[str, object]) -> tuple[Wrong, ...]:
-    """All errors in a table of these parameters."""
+    """All errors in a table of parameters that `struct` declares."""
     return convert(struct, table)[1]
 
 

@@ -40,5 +40,5 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the baseline arms, which have no feature and are identical."""
     varied: tuple[Varied, ...]
     arms: tuple[Arm, ...]
-    """All arms; those with the same levels repeat the same measurement."""
+    """All arms; arms with the same levels repeat the same measurement."""
     kept: tuple[Kept, ...] = ()

@@ -162,7 +162,7 @@ METHODS: tuple[str, ...] = ("single", *MODES, "mptcp", "multipath", "multi-rail"
 
 
 def method_by_name(name: str) -> Method:
-    """Method of that name with its default options. Errors: KeyError."""
+    """The method called `name`, with its default options. Errors: KeyError."""
     if name in MODES:
         return Bonding(mode=next(mode for mode in MODES if mode == name))
     others: dict[str, Method] = {

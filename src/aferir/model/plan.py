@@ -60,7 +60,7 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
         return self.others.get(host, UNASKED) if host else self
 
     def least_of(self, hosts: Sequence[str]) -> HostLimits:
-        """Smallest CPU count and memory among those hosts; all names must be known."""
+        """Smallest CPU count and smallest memory among `hosts`, all of which must be known."""
         found = [self.others[host] for host in hosts]
         fewest = min(found, key=lambda one: one.most_cpus)
         return msgspec.structs.replace(

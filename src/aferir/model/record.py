@@ -73,7 +73,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
 
     def moment(self, place: float | str) -> Stamp | None:
-        """Time on our clock of the value at that place; None if it is unknown."""
+        """Time on our clock of the value at `place`; None if it is unknown."""
         if self.began is None or self.along != TIME or isinstance(place, str):
             return None
         return Stamp(self.began.unix_ns + round(place * 1e9), self.began.bound_ns)

@@ -11,7 +11,7 @@ class Stamp(msgspec.Struct, frozen=True):
     unix_ns: int
     """Time in ns since 1970 on the clock of the host where aferir runs."""
     bound_ns: int = 0
-    """Largest error in ns; 0 for events on that host itself."""
+    """Largest error in ns; 0 for events on the host where aferir runs."""
 
 
 def in_order(first: Stamp, second: Stamp) -> bool | None:

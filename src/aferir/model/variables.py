@@ -5,14 +5,14 @@ from __future__ import annotations
 PROGRAMS = "AFERIR_PROGRAMS"
 """Environment variable with the folder of our programs on a host that an agent serves."""
 PYTHON = "AFERIR_PYTHON"
-"""Environment variable with the path of that agent's Python, which finds aferir's modules."""
+"""Environment variable with the path of the agent's Python, which finds aferir's modules."""
 HOSTS = "AFERIR_HOSTS"
 """Environment variable with the names, separated by spaces, of all hosts of an environment that
 spans several; programs start on the first.
 """
 ADDRESSES = "AFERIR_ADDRESSES"
-"""Environment variable with one address of each of these hosts, at which the others reach it."""
+"""Environment variable with one address of each host in `HOSTS`, at which the others reach it."""
 ENTER = "AFERIR_ENTER"
-"""Environment variable with the path of a program that runs a command on another of these hosts, as
-ssh does: `enter HOST COMMAND`, `enter --start HOST COMMAND`, `enter --stop HOST`.
+"""Environment variable with the path of a program that runs a command on another host in `HOSTS`,
+as ssh does: `enter HOST COMMAND`, `enter --start HOST COMMAND`, `enter --stop HOST`.
 """

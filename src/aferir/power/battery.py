@@ -16,7 +16,7 @@ _MICRO = 1e-6
 
 
 class Battery:
-    """The battery of that name, or the first; readings are valid while it discharges."""
+    """The battery called `name`, or the first one; readings are valid while it discharges."""
 
     def __init__(self, name: str = "", supplies: Path = SUPPLIES) -> None:
         self._name = name

@@ -16,7 +16,7 @@ _MICRO = 1e-6
 
 
 class Hwmon:
-    """First power input of the chip of that name, or of the first chip that has one."""
+    """First power input of the chip called `name`, or of the first chip that has one."""
 
     def __init__(self, chip: str = "", chips: Path = CHIPS) -> None:
         self._chip = chip
@@ -68,7 +68,7 @@ def accuracy(said: str) -> float:
 
 
 def _most_watts(path: Path) -> float:
-    """Twice the largest limit, as limits may be those of an alarm or nominal ones."""
+    """Twice the largest limit, as a limit may be that of an alarm, or a nominal one."""
     limits = [
         limit
         for name in ("max", "crit", "cap_max", "rated_max")

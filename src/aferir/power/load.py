@@ -23,7 +23,7 @@ _MAKE_S = 120.0
 
 @contextmanager
 def busy(load: Load, cpus: Sequence[int]) -> Iterator[None]:
-    """Keep these CPUs busy, each by a process of its own; none outlives this process.
+    """Keep `cpus` busy, each by a process of its own; none outlives this process.
 
     `ffmpeg` decodes and encodes one H.264 video of 720 lines over and over, as Dutra 2015, 5.5, did
     with several. Errors: MissingError if FFmpeg is not installed.

@@ -55,7 +55,7 @@ class Rapl:
 
 
 def _most_watts(package: Path) -> float:
-    """Twice the largest power limit of the firmware or the manufacturer.
+    """Twice the largest power limit that the firmware or the manufacturer sets.
 
     Turbo runs at the short-term limit for seconds, and briefly above it; the manufacturer's maximum
     may be that of the long-term limit only. A package without limits is only bounded by `_MOST_W`.

@@ -36,7 +36,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, written: str) -> PowerSource:
-        """Parse one of FORMS. Errors: ValueError that says what is wrong."""
+        """Parse a source in one of FORMS. Errors: ValueError that says what is wrong."""
         kind, _, rest = written.partition(":")
         kind, query, given = kind.partition("?")
         rest += query + given
@@ -56,7 +56,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source(text: str, *, community: str = "public") -> Source:
-    """The source of that name, in one of FORMS. Errors: those of `made_of`, and UsageError."""
+    """The source called `text`, in one of FORMS. Errors: as `made_of`, and UsageError."""
     try:
         return made_of(PowerSource.parse(text), community=community)
     except ValueError as error:

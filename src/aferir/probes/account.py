@@ -73,7 +73,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(stdout: str) -> Account | None:
-    """Parse the last line that `io-account` printed; None if it is not such a line."""
+    """Parse the last line that `io-account` printed; None if it is anything else."""
     lines = stdout.strip().splitlines()
     try:
         document = json.loads(lines[-1])

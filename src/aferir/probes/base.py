@@ -40,7 +40,7 @@ class Probe(Protocol):
     name: str
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """Files that the probe reads on that side (`host` or `instance`), e.g. `/proc/stat`."""
+        """Files that the probe reads on `side` (`host` or `instance`), e.g. `/proc/stat`."""
         ...
 
     def samples(

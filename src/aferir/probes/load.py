@@ -88,7 +88,7 @@ def together(parts: Sequence[Used | None]) -> Used | None:
 
 
 def core_loads(looks: Sequence[Look], cpus: Sequence[int], *, label: str = "CPU") -> list[Series]:
-    """`core_load_percent` of those CPUs between consecutive snapshots, over time."""
+    """`core_load_percent` of `cpus` between consecutive snapshots, over time."""
     pairs = list(itertools.pairwise(looks))
     found = []
     for cpu in cpus:

@@ -130,7 +130,7 @@ class Program(Protocol[_Values]):
         return ()
 
     def kinds_of(self, parameters: _Values) -> tuple[EnvironmentKind, ...]:
-        """The kinds in `kinds` in which it can run with these parameters."""
+        """Kinds of environment among `kinds` in which the program can run with `parameters`."""
         return self.kinds
 
     def packages(self, parameters: _Values) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class Program(Protocol[_Values]):
         ...
 
     def command(self, parameters: _Values) -> Command:
-        """The command for these (valid) parameters."""
+        """Command that runs the program with `parameters`, which are valid."""
         ...
 
     def parse(self, stdout: str) -> Sequence[Sample | Series | Warning]:
@@ -183,7 +183,7 @@ def read_parameters(program: Program[_Values], table: Mapping[str, object]) -> _
 
 
 def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) -> tuple[str, ...]:
-    """Debian packages that one image needs for all of these programs. Errors: UsageError."""
+    """Debian packages that one image needs for all programs in `used`. Errors: UsageError."""
     needed = (program.packages(read_parameters(program, table)) for program, table in used)
     return tuple(sorted({name for names in needed for name in names}))
 

@@ -79,7 +79,7 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
         return launch(NATIVE, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
-        """Bandwidths; those of b_eff are of all processes together. Errors: as `Program.parse`."""
+        """Bandwidths; b_eff's are sums over all processes. Errors: as `Program.parse`."""
         figures = read_figures(stdout, NATIVE)
         sizes = _positives(figures, "message_bytes")
         return (

@@ -20,7 +20,7 @@ kernel_path = installed.program
 
 
 def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
-    """One finding for all of these native programs: ok, or the first one that is missing."""
+    """One finding for all native programs in `names`: ok, or the first one that is missing."""
     try:
         for name in names:
             kernel_path(name)

@@ -147,7 +147,7 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
         return (parameters.processes or 1) * _PROCESS + cells * _CELL
 
     def check(self) -> list[Finding]:
-        """Whether the program for threads is installed, and those for an MPI."""
+        """Whether the program for threads is installed, and the programs for an MPI."""
         # Threads need no MPI: if one is missing, only `processes` is not available.
         by_messages = [
             finding

@@ -58,7 +58,7 @@ def launch(
     rule: Rule = "short",
     wrapper: Sequence[str] = (),
 ) -> Command:
-    """Run `program` (without its `-openmpi` or `-mpich`) with that many ranks on this host.
+    """Run `program` (without its `-openmpi` or `-mpich`) with `processes` ranks on this host.
 
     Without `mpi`, the MPI of the launcher called `mpirun` is used. With `preload`, MPI_Wtime is one
     time for all ranks, as under `aferir mpirun`; with `report` as well, each rank reports on

@@ -16,7 +16,7 @@ FEWEST_LEVELS = 3
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration does not depend on these factors: their `threads` do batch work."""
+"""Programs whose duration does not depend on `PARALLEL` factors: their `threads` do batch work."""
 ENVIRONMENT = "environment."
 
 _OF_SPEED = ("speed_up", "efficiency")
@@ -28,7 +28,7 @@ def curve_families(
     growing: Collection[str] = (),
     metric: str = "",
 ) -> tuple[CurveFamily, ...]:
-    """All curves of a run in the order of the plan, those along factors first.
+    """All curves of a run in the order of the plan; curves along factors come first.
 
     `metric` is the one that the experiment is judged by; empty: none.
     `growing` are workloads whose problem grows with the factor (weak scaling), which have no

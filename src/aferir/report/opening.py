@@ -115,7 +115,7 @@ def _stalls(seen: Overview, cells: Sequence[CellResult]) -> list[str]:
 
 
 def _stalled_cells(cells: Sequence[CellResult]) -> list[str]:
-    """Phrases for cells whose verdict is `stalls`, those with the largest ratio of means first."""
+    """Phrases for cells whose verdict is `stalls`, the largest ratio of means first."""
     found = [
         (cell.ratio.costs, cell)
         for cell in cells

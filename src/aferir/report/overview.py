@@ -37,7 +37,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     """Number of groups in which no repetition succeeded."""
     repetitions: int
     of: int
-    """Number of repetitions in those groups, successful ones included."""
+    """Number of repetitions in the groups with a failure, successful repetitions included."""
     codes: tuple[str, ...]
 
 
@@ -78,7 +78,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     groups: int
     comparisons: int
-    """Number of comparisons, those without enough results included, emulated ones excluded."""
+    """Number of comparisons, including those without enough results, but not emulated ones."""
     outcomes: dict[Outcome, int]
     margin: float
     """Margin up to which a difference counts as none."""

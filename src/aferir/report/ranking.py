@@ -15,7 +15,7 @@ from aferir.statistics.student import satterthwaite
 
 
 def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[Rank, ...]:
-    """Environments by the geometric mean of their ratios; those that lack groups come last.
+    """Environments by the geometric mean of their ratios; any that lack groups come last.
 
     With a geometric mean the choice of the baseline does not change the order (Fleming and Wallace
     1986). Environments without any ratio are left out.

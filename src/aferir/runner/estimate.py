@@ -28,7 +28,7 @@ def cost_s(history: History, cell: str) -> float | None:
 
 
 def round_s(history: History, cells: Sequence[Cell]) -> float | None:
-    """Expected duration in s of a round of those cells; None if the cost of any is unknown."""
+    """Expected duration in s of a round of `cells`; None if the cost of any is unknown."""
     costs = [cost_s(history, cell.id) for cell in cells]
     costs += [cost_s(history, allocation_cell(name)) for name in {c.environment for c in cells}]
     known = [cost for cost in costs if cost is not None]

@@ -53,7 +53,7 @@ class History:
         return [records[slot] for slot in sorted(records) if before is None or slot < before]
 
     def has(self, cell: str, slot: int) -> bool:
-        """True if the cell has a record of that round."""
+        """True if the cell has a record of the round `slot`."""
         return slot in self._cells.get(cell, {})
 
     def emulated(self, environment: str, before: int) -> bool:

@@ -43,7 +43,7 @@ class OtherHost(Protocol):
     """A host that is reached over a connection to its agent."""
 
     def environment(self, kind: str) -> Environment:
-        """Return the environment of that kind on the host; nothing is allocated yet."""
+        """Return the environment of kind `kind` on the host; nothing is allocated yet."""
         ...
 
 
@@ -252,7 +252,7 @@ def _describe(
 
 
 def _merged(provenance: Provenance, ready: Ready) -> Provenance:
-    """Provenance with the findings and images of this start added to those of earlier starts."""
+    """Provenance to which this start's findings and images are added."""
     return msgspec.structs.replace(
         provenance,
         findings=tuple(dict.fromkeys((*provenance.findings, *ready.findings))),

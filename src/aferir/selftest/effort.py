@@ -27,7 +27,7 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     """Relative width of the ratio's 95 % interval at which it is known precisely."""
 
     def is_enough(self, rounds: int, used_s: float, ratio: Ratio | None) -> bool:
-        """True if that many rounds and that time suffice for the ratio."""
+        """True if `rounds` and `used_s` suffice for the ratio."""
         if rounds < self.least:
             return False
         if rounds >= self.most or used_s >= self.seconds:

@@ -46,7 +46,7 @@ def own_state() -> Iterator[Path]:
 
 
 def leftovers(state: Path) -> list[str]:
-    """Descriptions of everything that was made for that state folder, except this process."""
+    """Descriptions of everything that was made for the state folder, except this process."""
     mark = _mark(state)
     return [
         *(f"process {pid}" for pid in _processes(mark)),

@@ -68,7 +68,7 @@ def pair_weights(runs: Sequence[Run], pair: tuple[int, int]) -> Array:
 
 
 def alias_chains(runs: Sequence[Run]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Pairs of factors whose interactions these runs cannot separate (aliases), group by group."""
+    """Groups of pairs of factors whose interactions `runs` cannot tell apart (aliases)."""
     chains: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for pair in itertools.combinations(range(len(runs[0])), 2):
         column = tuple(run[pair[0]] * run[pair[1]] for run in runs)

@@ -41,7 +41,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     time.
     """
     interval: Interval | None
-    """95 % confidence interval of the ratio, for this host and these peers."""
+    """95 % confidence interval of the ratio of this host to these peers."""
     p_value: float
     """P value of the hypothesis that the host differs no more than hosts of its kind do, adjusted
     for the number of tested hosts; 1 if nothing can be concluded.

@@ -54,7 +54,7 @@ class Roof(msgspec.Struct, frozen=True):
         return "arithmetic" if intensity >= self.ridge else "memory"
 
     def place(self, intensity: float, rate: float) -> Place:
-        """Position of a program with that intensity and measured rate.
+        """Position under the roof of a program with this intensity and this measured rate.
 
         A rate above the memory roof contradicts the model that memory serves the bytes: caches
         served them, and the roof is the peak rate. `intensity` in operations/byte, infinite for a

@@ -30,7 +30,7 @@ class Scaling(msgspec.Struct, frozen=True):
     beta: float
 
     def at(self, cores: float) -> float:
-        """Cost of an operation on that many cores."""
+        """Cost of an operation on `cores` cores."""
         more = cores - 1
         return self.first * (1 + self.alpha * more + self.beta * cores * more)
 

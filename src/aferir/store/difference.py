@@ -38,7 +38,7 @@ def carried_over(earlier: Plan, wanted: Plan) -> Plan:
 
 
 def _essence(plan: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Parts of a plan that must not differ; memory close to that in `sizes` is replaced by it."""
+    """Parts of a plan that must not differ; memory close to that in `sizes` is set to it."""
     environments = [
         {**spec, "memory_bytes": _nearly(spec["memory_bytes"], sizes.get(spec["name"]))}
         for spec in plan["environments"]

@@ -85,7 +85,7 @@ def compatible(first: str, second: str) -> bool:
 
 
 def _is_of(summary: RunSummary, plan: Plan) -> bool:
-    """True if it is a run of that experiment, by the name in its manifest or of its folder."""
+    """True if it is a run of the plan's experiment, by the name in its manifest or folder."""
     return summary.name == plan.name or summary.folder.name.startswith(f"{plan.name}-2")
 
 

@@ -50,7 +50,7 @@ POLICIES: Mapping[str, Callable[[], Policy[Any]]] = MappingProxyType(
 
 
 def make(name: str, given: Mapping[str, float]) -> Policy[Any]:
-    """Return the policy of that name with the given parameters.
+    """Return the policy called `name` with the given parameters.
 
     Errors: UsageError if there is no such policy or it has no such parameters.
     """

@@ -32,7 +32,7 @@ class Matcher(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether a series with these labels meets the condition."""
+        """Whether a series with these `labels` meets the condition."""
         found = self.pattern.fullmatch(labels.get(self.label, "")) is not None
         return found == self.is_equal
 
@@ -60,7 +60,7 @@ class Selector(msgspec.Struct, frozen=True):
         return cls(metric, tuple(matchers))
 
     def means(self, labels: Mapping[str, str]) -> bool:
-        """Whether a series with these labels is selected."""
+        """Whether a series with these `labels` is selected."""
         return all(one.holds(labels) for one in self.matchers)
 
 

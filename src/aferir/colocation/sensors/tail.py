@@ -123,7 +123,7 @@ class Tail:
         return found[known:]
 
     def _at(self, place: int) -> bytes:
-        """Bytes from that position to the end of the file, or as many as one call may read."""
+        """Bytes from `place` to the end of the file, or as many as one call may read."""
         found = part = os.pread(self._file, _A_READ, place)
         while len(part) == _A_READ and len(found) < _MOST_A_LOOK:
             part = os.pread(self._file, _A_READ, place + len(found))

@@ -94,7 +94,7 @@ def _content(path: Path) -> bytes:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Pieces of a text, cut at ends of paragraphs if these are not too far apart."""
+    """Cut a text into pieces, at ends of paragraphs if these are close enough together."""
     while text := text.lstrip():
         end = text.rfind("\n\n", _PASSAGE // 2, _PASSAGE) if len(text) > _PASSAGE else -1
         end = end if end > 0 else _PASSAGE

@@ -35,7 +35,7 @@ _ANSWERS_S = 30.0
 def running(
     folder: Path, workers: int, addresses: Sequence[str] = (LOOPBACK,)
 ) -> Iterator[Running]:
-    """Start memcached with all values stored, on these addresses; it is ended afterwards.
+    """Start memcached on `addresses`, with all values stored; it is ended afterwards.
 
     Errors: MissingError if memcached is not installed, ProgramError.
     """

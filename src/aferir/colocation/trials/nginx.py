@@ -54,7 +54,7 @@ _TEXTS = (Path("/usr/share/common-licenses"), Path("/usr/share/perl"), Path("/us
 def running(
     folder: Path, workers: int, addresses: Sequence[str] = (LOOPBACK,)
 ) -> Iterator[Running]:
-    """Start NGINX, which listens on these addresses; it is ended afterwards.
+    """Start NGINX, which listens on `addresses`; it is ended afterwards.
 
     Errors: MissingError if it is not installed, ProgramError.
     """

@@ -24,8 +24,7 @@ _PASSAGES_ASKED = 4000
 _BULK_BYTES = 2 << 20
 _WARM_UPS = 3
 _JAVA = (r"\[search\]", r"\[(transport|http_server|transport_server)_worker")
-"""Regular expressions for the names of search threads, and of those that read requests and write
-responses."""
+"""Regular expressions for the names of threads that search, read requests, or write responses."""
 _ABOUT = "about.json"
 
 

@@ -57,7 +57,7 @@ def fetch() -> Path:
 
 
 def choose(names: Sequence[str]) -> list[str]:
-    """The wanted packages among these names; of several versions, the newest."""
+    """The wanted packages among `names`; of several versions, only the newest."""
     found = []
     for wanted in _WANTED:
         matching = [name for name in names if re.fullmatch(wanted, name)]

@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _spread(processes: int, total: int) -> Iterator[Run]:
-    """Run trials in that many processes, with a progress bar up to `total`."""
+    """Run trials in `processes` processes, with a progress bar up to `total`."""
     from rich.progress import Progress
 
     from aferir.cli.console import console

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def meter_of(power: PowerSource | None) -> Meter:
-    """A meter of that source, or of none. Errors: PowerError if the file of a model is invalid."""
+    """A meter of the source `power`, or of none. Errors: PowerError for an invalid model file."""
     from aferir.power.meter import Meter
     from aferir.power.sources import made_of
     from aferir.power.verbs.watch import community

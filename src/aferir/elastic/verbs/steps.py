@@ -39,7 +39,7 @@ REPETITION = "AFERIR_REPETITION"
 
 
 def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
-    """Carry out the step that these parameters belong to.
+    """Carry out the step of ElasticMovie that the parameters `chosen` belong to.
 
     `cloud`: file that describes the cloud, or None; `live`: port of the live page.
     """

@@ -77,7 +77,7 @@ def has_own_kernel(runtime: str) -> bool:
 
 
 def remove(name: str) -> list[str]:
-    """Command that removes a container in any state; succeeds if there is none of that name."""
+    """Command that removes the container `name` in any state; succeeds if there is none."""
     return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
 
 

@@ -209,7 +209,7 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
 
 
 def _script(command: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Script for a command and those of its variables whose names sh itself would not pass on."""
+    """Script for a command, with all its variables, even if sh itself would not pass them on."""
     lines = [f"export {n}={shlex.quote(v)}" for n, v in variables.items() if n.isidentifier()]
     odd = [f"{n}={v}" for n, v in variables.items() if not n.isidentifier()]
     return "\n".join([*lines, f"exec {shlex.join([*(['env', *odd] if odd else []), *command])}\n"])

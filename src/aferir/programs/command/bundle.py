@@ -42,7 +42,7 @@ def placed(files: Sequence[str]) -> dict[str, str]:
 
 
 def archive(files: Sequence[str]) -> Path:
-    """A tar file in the cache with those files, reused as long as they do not change.
+    """A tar file of `files` in the cache, reused as long as they do not change.
 
     Errors: UsageError if a file does not exist or they are too large, MissingError if the cache is
     not writable.

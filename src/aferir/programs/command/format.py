@@ -23,7 +23,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def explain_file(header: bytes, machine: str | None = None) -> Refused | None:
-    """Why a file with that header is not executed on a `machine`; None if the header is empty."""
+    """Why a file with this `header` is not executed on a `machine`; None if the header is empty."""
     machine = machine or os.uname().machine
     if not header:
         return None

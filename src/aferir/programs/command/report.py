@@ -85,7 +85,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     header: str = ""
     duration_s: float | None = None
     exit_code: int | None = None
-    """Exit code; negative: ended by that signal."""
+    """Exit code; -N: ended by signal N."""
     out: str = ""
     out_bytes: int = 0
     out_sha256: str = ""

@@ -110,7 +110,7 @@ class Netpipe(Program[NetpipeParameters]):
         return Command(Path(launcher.path), (*placed, "-n", "2", program, *options))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """The same figures as those of `net-sweep`. Errors: as for `Program.parse`."""
+        """The same figures as `net-sweep` has. Errors: as for `Program.parse`."""
         points = parse_points(stdout)
         places = tuple(float(point.bytes) for point in points)
         latencies = tuple(point.latency_s for point in points)
@@ -125,7 +125,7 @@ class Netpipe(Program[NetpipeParameters]):
 
 
 def netpipe_options(parameters: NetpipeParameters) -> list[str]:
-    """Options for these (valid) parameters, with the table on standard output."""
+    """Options of NetPIPE for valid `parameters`, with the table on standard output."""
     flags = _FLAGS[parameters.mode]
     if parameters.transport != "mpi":
         flags = tuple(flag for flag in flags if flag != "-a")  # NPtcp has no such option

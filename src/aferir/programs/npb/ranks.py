@@ -135,7 +135,7 @@ def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
 
 
 def _columns(processes: int) -> int:
-    """Columns of the grid of that many processes that is closest to a square."""
+    """Columns of the grid of `processes` processes that is closest to a square."""
     return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 

@@ -29,7 +29,7 @@ _TIME_LIMIT_S = 900.0
 
 
 def find(name: str) -> Path:
-    """The archive of that store. Errors: MissingError with the command that fetches it."""
+    """The archive of the store `name`. Errors: MissingError with the command that fetches it."""
     for cache in journal.readable_caches():
         path = _archive(cache, name)
         if path.is_file():

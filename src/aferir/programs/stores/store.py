@@ -78,7 +78,7 @@ class Store(Program[_Values]):
         return (*self._needs.packages, PYTHON_PACKAGE)
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Memory in bytes of the program with these parameters."""
+        """Memory in bytes that the program needs with `parameters`."""
         return round(
             sum(
                 each * float(getattr(parameters, name) if name else 1)

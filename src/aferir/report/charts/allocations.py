@@ -20,7 +20,7 @@ def allocation_chart(
     shown: Sequence[AllocationResult],
     published: Sequence[Beside] = (),
 ) -> str:
-    """Chart of these allocations.
+    """Chart of the allocations in `shown`.
 
     Each environment has its own time axis: a container takes milliseconds, a guest seconds, and
     stacked phases cannot be drawn on a logarithmic axis.

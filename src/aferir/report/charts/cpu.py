@@ -17,7 +17,7 @@ SplitOf = tuple[CellResult, CpuSplit]
 
 
 def cpu_chart(evaluation: Evaluation, rows: Sequence[SplitOf], *, name: str, title: str) -> str:
-    """Chart of the CPU time of these cells."""
+    """Chart of the CPU time of the cells in `rows`."""
     marks = places(evaluation.environments)
     shown = [state for state in STATES if any(split.states.get(state, 0) for _, split in rows)]
     hatched = any(cell.emulated for cell, _ in rows)

@@ -245,7 +245,7 @@ def _panel(
 
 
 def _tick_words(panel: Panel, ticks: Sequence[float], place: _Placing, y: float) -> list[str]:
-    """Labels of ticks; those that would overlap the previous one are left out."""
+    """Labels of ticks; a label that would overlap the previous one is left out."""
     body, free = [], float("-inf")
     for tick in ticks:
         words, x = panel.axis.shown(tick), place.x(tick)

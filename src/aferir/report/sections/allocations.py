@@ -67,7 +67,7 @@ def _row(one: AllocationResult, phases: list[str]) -> tuple[Field, ...]:
 
 
 def _phase_mean(one: AllocationResult, phase: str) -> str:
-    """Mean of a phase; a dash if this kind of environment has no such phase."""
+    """Mean of a phase; a dash if this kind of environment lacks the phase."""
     for metric in one.phases:
         if metric.metric == phase:
             return quantity(metric.summary.mean, "s")

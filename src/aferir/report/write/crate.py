@@ -51,7 +51,7 @@ def write_crate(
 
 
 def document(run: Run, evaluation: Evaluation, sizes: dict[str, int]) -> bytes:
-    """The metadata; `sizes` are those of the files in bytes."""
+    """The metadata of the crate; `sizes` are the sizes of its files in bytes."""
     graph = [
         _descriptor(),
         _root(run, evaluation, sizes),

@@ -26,7 +26,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def aferir(parameters: Parameters | None = None) -> Policy[Memory]:
-    """Return the policy with these parameters, or with the defaults."""
+    """Return the policy with `parameters`, or with the defaults."""
     chosen = parameters or Parameters()
     return Policy(Memory(), lambda state, memory: _decide(state, memory, chosen))
 

@@ -37,12 +37,12 @@ SYNONYMS = {"mysql": "mariadb", "postgres": "postgresql", "istio": "envoy", "com
 
 
 def named(name: str) -> Format | None:
-    """The format of that name or synonym, or None."""
+    """The format with the name or synonym `name`, or None."""
     return FORMATS.get(SYNONYMS.get(name, name))
 
 
 def fitting(lines: Sequence[bytes]) -> str:
-    """Names of the formats that read a response from every one of these lines; "" if none does."""
+    """Names of the formats that read a response from every one of `lines`; "" if none does."""
     return " or ".join(
         name
         for name, one in FORMATS.items()

@@ -124,7 +124,7 @@ def sizes(bases: int) -> Iterable[int]:
 def plant(
     name: str, sequences: list[bytes], chance: random.Random, bases: int, mutated: float
 ) -> tuple[bytes, Planted]:
-    """One query of that length; each planted base is substituted with probability `mutated`."""
+    """Make a query of `bases` bases; planted ones are substituted with probability `mutated`."""
     number = chance.randrange(len(sequences))
     start = chance.randrange(len(sequences[number]) - PLANTED_BASES + 1)
     at = chance.randrange(bases - PLANTED_BASES + 1)
