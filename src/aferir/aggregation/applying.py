@@ -59,7 +59,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """The aggregate to set up."""
+    """Aggregate that is to be set up: method, interfaces and options."""
 
     method: Method
     interfaces: tuple[str, ...]

@@ -32,7 +32,7 @@ class Samples(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """Output of a sender."""
+    """Figures that a sender prints."""
 
     verified: bool
     duration_s: float = 0.0

@@ -22,7 +22,7 @@ class End(msgspec.Struct, frozen=True):
     container, 20 for the second, and so on.
     """
     devices: tuple[str, ...]
-    """Interface for each link."""
+    """Name of the interface for each link."""
 
 
 def reached(method: Method, number: int) -> str:

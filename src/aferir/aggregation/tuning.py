@@ -38,7 +38,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A candidate and its result."""
+    """A candidate, and the result of a measurement with it."""
 
     candidate: Candidate
     result: Result
@@ -59,17 +59,17 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def throughput(self) -> float:
-        """Throughput after divided by throughput before."""
+        """Throughput after the search divided by throughput before."""
         return self.after.result.throughput_bps / self.before.result.throughput_bps
 
 
 def share(result: Result) -> float:
-    """Retransmitted segments per segment sent."""
+    """Share of the sent segments that were retransmitted."""
     return result.retransmitted_segments / max(result.sent_segments, 1)
 
 
 def candidates(base: Tuning) -> tuple[Candidate, ...]:
-    """Single changes to try, by name."""
+    """Single changes to try, by their names."""
     usual = Bonding(mode="balance-rr")
 
     def with_settings(name: str, *chosen: Setting) -> Candidate:

@@ -125,7 +125,7 @@ def _print_json(found: dict[str, Outcome]) -> None:
 
 
 def _print(name: str, outcome: Outcome) -> None:
-    """Print quantiles, one row for each part."""
+    """Print quantiles of the durations, one row for each part."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table

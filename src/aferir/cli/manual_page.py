@@ -26,10 +26,10 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Manual of one command."""
+    """Manual page of one command."""
 
     command: str
-    """`aferir cluster create`."""
+    """Full name of the command, such as `aferir cluster create`."""
     summary: str
     synopsis: str
     text: str

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _rate_s(text: str) -> float:
-    """Seconds of `--rate`. Errors: ArgumentTypeError."""
+    """Parse the seconds of `--rate`. Errors: ArgumentTypeError."""
     try:
         seconds = float(text)
     except ValueError:

@@ -104,7 +104,7 @@ def carry_out(
 
 
 class _Running(msgspec.Struct, frozen=True):
-    """A group that a worker is running."""
+    """A group of cells that a worker is running now."""
 
     group: str
     worker: str

@@ -27,11 +27,11 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "elastic": ("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie", "cloud"),
     "colocation": ("colocation",),
 }
-"""Subjects of findings by chapter."""
+"""Subjects of findings, by the chapter of the documentation that they belong to."""
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Findings under one heading."""
+    """Findings that are printed under one heading."""
 
     title: str
     findings: tuple[Finding, ...]

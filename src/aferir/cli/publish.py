@@ -17,7 +17,7 @@ _WRITING = ".report-"
 
 
 def evaluate(run: Run) -> Evaluation:
-    """Evaluation of the records so far."""
+    """Evaluate the records that a run has so far."""
     from aferir.report.analyse import analyse
 
     return analyse(run.plan, run.records, specifications=run.specifications)

@@ -155,7 +155,7 @@ def parse(text: str) -> list[Line]:
 
 
 def of(lines: Sequence[Line], kind: type[_L]) -> list[_L]:
-    """Lines of one type."""
+    """Select the lines of type `kind`."""
     return [line for line in lines if isinstance(line, kind)]
 
 

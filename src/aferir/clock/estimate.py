@@ -92,7 +92,7 @@ def first_line(look: Look, *, rate_limit: float) -> Line:
 
 
 def second_line(first: Look, second: Look, *, wander: float, repeatable: bool = True) -> Line:
-    """Clock after two exchanges.
+    """Clock after two exchanges, which give its rate too.
 
     `wander` is the largest deviation of the rate from its nominal value, so the rate can deviate
     from its mean by twice as much. On a `repeatable` path both exchanges have the same floors, and

@@ -46,7 +46,7 @@ class _Order(msgspec.Struct, frozen=True):
 
 
 class _Figures(msgspec.Struct, frozen=True):
-    """Output of the program."""
+    """Figures that the program prints."""
 
     program: str
     init_s: float
@@ -57,7 +57,7 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """Report of the library about one rank."""
+    """Report of the preloaded library about one rank."""
 
     rank: int
     added_ns: int = -1

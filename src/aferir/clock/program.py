@@ -233,7 +233,7 @@ class Clock(Program[ClockParameters]):
         return _MEMORY + 24 * (parameters.quanta or 0)
 
     def check(self) -> list[Finding]:
-        """Findings about the program."""
+        """Finding: whether the program is installed."""
         return check_kernels(self.name, (PROGRAM,))
 
     def command(self, parameters: ClockParameters) -> Command:

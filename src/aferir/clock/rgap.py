@@ -64,7 +64,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Packets with another key, or with a cookie that is not ours or expired."""
     replayed: int
     busy: int
-    """New sessions that were refused."""
+    """Number of new sessions that were refused because the server had too many."""
 
     @property
     def dropped(self) -> int:
@@ -111,7 +111,7 @@ class GlobalClock(_native.GlobalClock):
             super().poll()
 
     def info(self) -> ClockInfo:
-        """State of the clock."""
+        """Return the present state of the clock."""
         return msgspec.convert(self.facts(), ClockInfo)
 
 

@@ -64,10 +64,10 @@ class CoreOffset(msgspec.Struct, frozen=True):
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the clock."""
+    """State of the process's clock."""
 
     counter: str
-    """`tsc (rdtscp)`, `cntvct_el0`, or the fallback `clock_monotonic`."""
+    """Counter in use: `tsc (rdtscp)`, `cntvct_el0`, or the fallback `clock_monotonic`."""
     frequency_hz: float
     uncertainty_ppb: float
     """Uncertainty of the rate against CLOCK_MONOTONIC_RAW, in ppb: half of its interval's width."""

@@ -54,7 +54,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     address: str
     url: str
-    """URL of the template's probe."""
+    """URL of the path `probe` of the template."""
     phases: tuple[Phase, ...]
     total_s: float
     """TaR in seconds, from the request until the first HTTP 200."""

@@ -59,7 +59,7 @@ class CloudStack:
         return self._drivers.finding(self._known_parameters)
 
     def place(self) -> str:
-        """Address of the API."""
+        """Address of the cloud's API."""
         return credentials.cloudstack().url
 
     def request(self, name: str) -> str:
@@ -70,7 +70,7 @@ class CloudStack:
             return str(done["virtualmachine"]["id"])
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """Request listVirtualMachines."""
+        """Request listVirtualMachines for the state of each machine."""
         with self._drivers.driver() as driver:
             machines = _machines_of(driver, identities)
             return {

@@ -66,7 +66,7 @@ class Ec2:
         return f"region {key.region}" + (f" of {key.url}" if key.url else "")
 
     def request(self, name: str) -> str:
-        """Request RunInstances."""
+        """Request RunInstances for one instance."""
         with self._drivers.driver() as driver:
             made = self._known_parameters(driver)
             return str(driver.create_node(name=name, ex_clienttoken=name, **made).id)

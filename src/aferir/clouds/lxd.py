@@ -84,7 +84,7 @@ class LxdCloud:
         *,
         limit_s: float = _SERVICE_LIMIT_S,
     ) -> None:
-        """`image` is the fingerprint that `add_image` returned."""
+        """Store where and how to create instances; `image` is what `add_image` returned."""
         self._limit_s = limit_s
         self._place = place
         self._image = image

@@ -39,7 +39,7 @@ def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
 
 
 class NotThereError(MissingError):
-    """LXD has answered 404."""
+    """LXD has answered with status 404: there is no such object."""
 
 
 class _Connection(http.client.HTTPConnection):

@@ -148,7 +148,7 @@ def place(socket: Path, bridge: str, profile: str) -> lxd.Place:
 
 
 def _instances(socket: Path) -> set[str]:
-    """Addresses of all running instances."""
+    """Addresses that all running instances use."""
     found = set()
     for instance in lxd_api.ask(socket, "GET", "/1.0/instances?recursion=2"):
         networks = (instance.get("state") or {}).get("network") or {}

@@ -50,7 +50,7 @@ check."""
 
 
 class OpenNebula:
-    """Machines of one template."""
+    """Virtual machines of one template of OpenNebula."""
 
     resolution_s = 0.05
     sources: dict[PhaseName, str]
@@ -75,7 +75,7 @@ class OpenNebula:
         return [Finding(PROVIDER, "ok", "OpenNebula lets us in and has the template")]
 
     def place(self) -> str:
-        """Address of oned, and the user."""
+        """Address of the daemon oned, and the user."""
         return f"{self._key.url} as {self._key.name}"
 
     def request(self, name: str) -> str:
@@ -173,7 +173,7 @@ class _NotThereError(CloudError):
 
 
 class _Carrier(xmlrpc.client.Transport):
-    """An HTTP transport with a timeout."""
+    """An HTTP transport for XML-RPC with a timeout."""
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
         made = super().make_connection(host)

@@ -74,7 +74,7 @@ class OpenStack:
         return [Finding(PROVIDER, "ok", "OpenStack lets us in and has the image and the flavor")]
 
     def request(self, name: str) -> str:
-        """Request POST /servers."""
+        """Request POST /servers for one server."""
         ids = self._ids
         more = {"networks": ids.networks} if ids.networks else {}
         with _told():
@@ -95,7 +95,7 @@ class OpenStack:
         return {one: _look(servers[one], self._wanted) for one in identities if one in servers}
 
     def remove(self, identity: str) -> bool:
-        """Request DELETE /servers/ID."""
+        """Request DELETE /servers/ID for one server."""
         with _told():
             try:
                 self._connection.compute.delete_server(identity, ignore_missing=False)

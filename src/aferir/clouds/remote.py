@@ -26,7 +26,7 @@ from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 KIND = "instance"
-"""Kind of the journal entries."""
+"""Kind of the journal entries of cloud instances."""
 _TOGETHER = 8
 """Number of instances that are released in parallel, limited because clouds throttle frequent
 requests.

@@ -63,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host:
-    """One simulated host."""
+    """One simulated host and its instances."""
 
     def __init__(self, number: int, name: str, cache: Path) -> None:
         self.number = number

@@ -27,7 +27,7 @@ class Plug(msgspec.Struct, frozen=True, kw_only=True):
     """Connection of an instance to the network of its host."""
 
     namespace: str
-    """Network namespace of the host."""
+    """Name of the host's network namespace."""
     port: str
     """Interface at the host's end of the connection."""
     hardware: str
@@ -71,7 +71,7 @@ class Containers:
         return Container().check()
 
     def unpack(self, cache: Path) -> None:
-        """Mount the image."""
+        """Mount the disk image that is in the cache."""
         (cache / "tree").mkdir()
         mount = ["mount", "-o", "loop,ro", str(cache / "disk.img"), str(cache / "tree")]
         process.run(mount, timeout_s=_LIMIT_S)

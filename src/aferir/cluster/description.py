@@ -34,7 +34,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     cpus: int = 1
     """CPUs of each node; nodes share CPUs if the host has fewer in total."""
     memory_bytes: int = 2**30
-    """Memory of each node."""
+    """Memory of each node in bytes."""
     boot: Boot = "diskless"
     slurm: bool = False
     placement: Placement = "spread"

@@ -104,7 +104,7 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
     ) = None
 
     def machines(self) -> int:
-        """Number of nodes."""
+        """Number of nodes of the cluster."""
         return self.nodes
 
     def kept_bytes(self) -> int:

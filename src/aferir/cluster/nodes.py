@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of the userland: see `image.userland`."""
     network: journal.Entry
     mtu: int = 1500
-    """Largest packet in bytes between nodes."""
+    """Largest packet in bytes that can be sent between nodes."""
 
 
 class Nodes(Protocol):

@@ -24,7 +24,7 @@ CLASS = "org.aferir.cluster"
 _LINUX_64 = 101
 """Code of 64-bit Linux in CIM_OperatingSystem.OSType."""
 _CPU, _MEMORY, _IDE, _NETWORK, _DISK = 3, 4, 5, 10, 17
-"""Codes of CIM_ResourceAllocationSettingData.ResourceType."""
+"""Codes of resources in CIM_ResourceAllocationSettingData.ResourceType."""
 _FACTORS = re.compile(r"(?:bytes?)?\s*\*?\s*2\s*\^\s*(\d+)")
 _UNITS = {"kilobytes": 2**10, "megabytes": 2**20, "gigabytes": 2**30, "byte": 1, "bytes": 1}
 _UNITS |= {"kb": 2**10, "mb": 2**20, "gb": 2**30, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -49,13 +49,13 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     file: str
-    """ID of its file."""
+    """ID of the file that holds the disk."""
     capacity: int
     """Size in bytes as a guest sees it."""
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
-    """One virtual machine."""
+    """One virtual machine that the package describes."""
 
     name: str
     disk: str

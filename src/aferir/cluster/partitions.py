@@ -51,7 +51,7 @@ _NEVER = (
 
 
 class Partition(msgspec.Struct, frozen=True):
-    """A piece of a disk, in bytes."""
+    """A piece of a disk; positions are in bytes."""
 
     start: int
     size: int

@@ -25,7 +25,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of what a sensor read during a run; if only a sample was read, scaled up."""
 
     answers: int = 0
-    """All requests, including failed ones."""
+    """Number of requests that were answered or failed."""
     failed: int = 0
     aside: int = 0
     """Lines of a log that are no responses."""

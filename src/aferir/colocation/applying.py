@@ -40,7 +40,7 @@ _RESET = "somebody has reset the batch program's control group; it is set again"
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """Result of applying one decision."""
+    """Result of applying the settings of one decision."""
 
     now: Settings
     """Settings now in effect: less than wanted if the kernel refused some, or a thread has

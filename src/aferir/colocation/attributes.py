@@ -77,7 +77,7 @@ def write(tid: int, wanted: Attributes) -> None:
 
 
 def as_given(wanted: Attributes) -> scheduling.SchedAttr:
-    """The attributes as a structure for sched_setattr(2)."""
+    """Convert the attributes to the structure of sched_setattr(2)."""
     return scheduling.SchedAttr(
         ctypes.sizeof(scheduling.SchedAttr),
         wanted.policy,
@@ -91,7 +91,7 @@ def as_given(wanted: Attributes) -> scheduling.SchedAttr:
 
 
 def of(schedule: Schedule) -> Attributes:
-    """The kernel's attributes for a schedule.
+    """Attributes by which the kernel carries out a schedule.
 
     RESET_ON_FORK is set so that new threads do not inherit them: without it, a deadline thread
     cannot start another thread at all (EAGAIN), and all new threads of a FIFO server would be FIFO.

@@ -128,7 +128,7 @@ def _a_child_ended() -> bool:
 
 
 class _Books(msgspec.Struct):
-    """Counters of a run."""
+    """Counters of a run, such as decisions and violations."""
 
     decisions: int = 0
     late: int = 0
@@ -205,7 +205,7 @@ class _Loop:
                 one.close()
 
     def _tick(self) -> Tick:
-        """One control period: measure, decide, apply."""
+        """Carry out one control period: measure, decide, apply."""
         now_s = time.monotonic()
         for one in self._observers:
             one.look(now_s)
@@ -312,7 +312,7 @@ class _Loop:
         return child
 
     def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
-        """Result of the whole run."""
+        """Collect the result of the whole run."""
         books, kept = self._books, tuple(one.kept for one in self._observers)
         helpers = [pid for one in self._observers for pid in one.sensor.helpers]
         helped_s = sum(process_seconds(pid) or 0.0 for pid in helpers)

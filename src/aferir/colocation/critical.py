@@ -43,7 +43,7 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True):
     java: tuple[str, ...] = ()
     """Regular expressions that are searched for in Java's full name of a thread."""
     all: bool = False
-    """Every thread of the service is critical."""
+    """True if every thread of the service is critical."""
 
     @property
     def learns(self) -> bool:

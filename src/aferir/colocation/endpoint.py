@@ -42,7 +42,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handler of one connection."""
 
     server: _Server
     protocol_version = "HTTP/1.1"

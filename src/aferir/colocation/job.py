@@ -68,7 +68,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a run."""
+    """Result of a co-location run."""
 
     reason: Reason
     batch_exit: int | None

@@ -32,12 +32,12 @@ class Metric(msgspec.Struct, frozen=True):
 
     @property
     def family(self) -> str:
-        """Full name of the family, without the `_total` that the sample of a counter ends with."""
+        """Full name of the family."""
         return f"aferir_colocate_{self.name}"
 
     @property
     def sample(self) -> str:
-        """Name of the samples."""
+        """Name of the family's samples; that of a counter ends with `_total`."""
         return f"{self.family}_total" if self.kind == "counter" else self.family
 
 
@@ -83,7 +83,7 @@ _Label = tuple[tuple[str, str], ...]
 
 
 def text(service: str, tick: Tick, totals: Totals, restores: Restores) -> str:
-    """OpenMetrics text of one decision.
+    """OpenMetrics text of the figures after one decision.
 
     `service`: label of all samples, the specifications of all services. If there are several,
     latency, rate and SLA are given for each, with its own specification as the label `name`.

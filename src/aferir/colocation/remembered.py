@@ -28,7 +28,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """State before a run: changed threads, inheritable settings, the batch program's group."""
 
     id: str
-    """ID of the journal entry."""
+    """ID of the run's journal entry."""
     threads: tuple[Found, ...] = ()
     """Every thread that was changed, as it was found. The first thread of each process (tid = pid)
     is always included: threads started later are restored to its attributes."""
@@ -64,7 +64,7 @@ def path(identifier: str) -> Path:
 
 
 def write(remembered: Remembered) -> None:
-    """Replace the file atomically."""
+    """Replace the file on disk atomically."""
     target = path(remembered.id)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(f".writing-{os.getpid()}")
@@ -93,7 +93,7 @@ def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tu
 def together(
     one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Join two mappings of groups to controllers."""
+    """Merge two mappings of groups to controllers."""
     names = [*one, *(name for name in other if name not in one)]
     return {
         name: tuple(dict.fromkeys([*one.get(name, ()), *other.get(name, ())])) for name in names

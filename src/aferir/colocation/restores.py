@@ -16,7 +16,7 @@ class Restores(msgspec.Struct, frozen=True, kw_only=True):
 
     complete: int = 0
     failed: int = 0
-    """Restores that left something changed."""
+    """Number of restores that left something changed."""
 
 
 def read() -> Restores:

@@ -125,7 +125,7 @@ class Sla(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, written: str) -> Sla:
-        """An SLA written like `p95=200ms`.
+        """Parse an SLA such as `p95=200ms`.
 
         Errors: ValueError if it is not a quantile with a positive bound.
         """

@@ -39,12 +39,12 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path(identifier: str) -> Path:
-    """File of a run's status."""
+    """Path of the file with a run's status."""
     return remembered.path(identifier).with_suffix(".status")
 
 
 def write(entry: Entry, service: str, tick: Tick, totals: Totals) -> None:
-    """Replace the run's status."""
+    """Replace the file with the run's status."""
     status = Status(
         id=entry.id,
         pid=entry.owner_pid,

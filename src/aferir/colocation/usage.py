@@ -65,7 +65,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def between(before: Seen, after: Seen) -> Use:
-    """Difference of two snapshots per second.
+    """CPU use between two snapshots, per second.
 
     A counter that decreased, or was absent from the first snapshot, counts as 0.
     """

@@ -35,7 +35,7 @@ _SLA_REMEDY = "e.g. --sla p95=200ms"
 
 
 class WantedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One service as written."""
+    """One service as it is written in the file or on the command line."""
 
     service: str = ""
     sla: str = ""
@@ -53,7 +53,7 @@ class WantedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of `aferir colocate` as written."""
+    """Settings of `aferir colocate` as they are written in the file or on the command line."""
 
     services: tuple[WantedService, ...] = ()
     """Several services, each with the keys that otherwise describe the only service."""
@@ -78,7 +78,7 @@ class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def read(path: Path) -> Wanted:
-    """Settings from a TOML file. Errors: UsageError."""
+    """Read the settings from a TOML file. Errors: UsageError."""
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Wanted)
     except OSError as error:
@@ -90,7 +90,7 @@ def read(path: Path) -> Wanted:
 
 
 def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
-    """Job of the controller. Errors: UsageError."""
+    """Make the controller's job from the settings. Errors: UsageError."""
     if not 0 <= (wanted.metrics_port or 0) <= _MOST_PORT:
         raise UsageError(
             f"--metrics-port {wanted.metrics_port}: a port is a number from 0 to {_MOST_PORT}",

@@ -42,7 +42,7 @@ class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     """Words that may stand before the colon of an address."""
     form: str
-    """How an address is written, for messages."""
+    """Notation of an address, for messages."""
     start: Start
     has_lines: bool = False
     """Whether the source is a log, of which lines can be left out."""

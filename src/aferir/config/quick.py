@@ -18,7 +18,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 class Rounds(msgspec.Struct, frozen=True):
-    """Number of rounds."""
+    """Smallest and largest number of rounds, and the precision at which they end."""
 
     least: int = MINIMUM
     most: int = 100
@@ -29,7 +29,7 @@ class Rounds(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(text: str) -> Rounds:
-        """Parse `10` or `5..50`. Errors: UsageError."""
+        """Parse a number of rounds such as `10` or `5..50`. Errors: UsageError."""
         found = _ROUNDS.fullmatch(text)
         if found is None:
             raise UsageError(f"-n {text} is no number of rounds", remedy="e.g. -n 20 or -n 5..50")

@@ -170,7 +170,7 @@ def _default(field: Field) -> str:
 
 
 def _literal(value: object) -> str:
-    """A value as written in TOML."""
+    """Text of a value as it is written in TOML."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

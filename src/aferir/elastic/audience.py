@@ -77,7 +77,7 @@ class Here:
     """All viewers in one program on this host."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` is for the schedule file."""
+        """Store the folder for the schedule file."""
         self._schedule = folder / "schedule"
 
     async def watch(
@@ -90,7 +90,7 @@ class Here:
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """A line of the viewers' log."""
+    """One line of the log that the viewers' program writes."""
 
     intended_s: float
     startup_s: float | None = None

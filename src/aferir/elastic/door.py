@@ -59,7 +59,7 @@ class Inside(Protocol):
         ...
 
     def answered(self, client: int) -> None:
-        """Drop the future that `receive` returned."""
+        """Drop the future that `receive` returned for the client."""
         ...
 
     def depart(self, client: int, outcome: Outcome) -> None:
@@ -71,7 +71,7 @@ class Inside(Protocol):
         ...
 
     def seen(self) -> Seen:
-        """The present state."""
+        """Return the present state of the service."""
         ...
 
 

@@ -62,14 +62,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """Redirect the client to the Node."""
+    """Action: redirect the client to the Node."""
 
     client: int
     node: int
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Refuse to serve the client."""
+    """Action: refuse to serve the client."""
 
     client: int
     outcome: Outcome
@@ -77,13 +77,13 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Allocate(msgspec.Struct, frozen=True):
-    """Request an instance from the environment; `ready` or `allocation_failed` must follow."""
+    """Action: request an instance; `ready` or `allocation_failed` must follow."""
 
     node: int
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Release the instance."""
+    """Action: release the instance of a Node."""
 
     node: int
 

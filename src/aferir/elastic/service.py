@@ -35,7 +35,7 @@ class Site(Protocol):
         ...
 
     async def alive(self, node: int) -> bool:
-        """Whether the instance still serves."""
+        """Whether the instance still answers requests."""
         ...
 
     async def release_all(self) -> None:
@@ -124,7 +124,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def seen(self) -> Seen:
-        """The present state."""
+        """Return the present state of the service."""
         front = self._front
         return Seen(
             books=msgspec.structs.asdict(self._ledger.books()),

@@ -25,10 +25,10 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     clients: int
     interarrival_s: float
-    """Mean interval between arrivals."""
+    """Mean interval between the arrivals of two clients."""
     video_s: float
     shape: str = "poisson"
-    """One of `arrivals.SHAPES`."""
+    """Shape of the load: one of `arrivals.SHAPES`."""
 
     def __post_init__(self) -> None:
         """Check the values. Errors: ValueError that names an impossible one."""

@@ -15,7 +15,7 @@ from aferir.elastic.simulate import Draw, Load, Result, gamma, resampled, simula
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Distribution of allocation latencies.
+    """Distribution of allocation latencies, from which a run draws.
 
     Either measured ones to resample, or a mean with its standard deviation.
     """
@@ -32,7 +32,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """Description of one run."""
+    """Description of one simulated run."""
 
     settings: Settings
     load: Load

@@ -17,7 +17,7 @@ PROGRAM = "video-clients"
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """Output of the program; see docs/reference/video-clients.md."""
+    """Output of the viewers' program; see docs/reference/video-clients.md."""
 
     duration_s: float
     clients: int
@@ -53,7 +53,7 @@ def command(url: str, options: Sequence[str]) -> list[str]:
 
 
 async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
-    """Run the program until it ends.
+    """Run the viewers' program until it ends.
 
     Errors: MissingError if it was not built, ProgramError if it fails, TimeoutExpired.
     """

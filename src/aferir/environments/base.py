@@ -108,9 +108,9 @@ class Phases(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     placed_s: float | None = None
-    """TeF: choosing the physical node."""
+    """TeF: time to choose the physical node."""
     copied_s: float | None = None
-    """TcI: copying the image to the instance's disk."""
+    """TcI: time to copy the image to the instance's disk."""
     booted_s: float | None = None
     """First part of TiI: from the end of the copy until the instance's first program runs."""
     ready_s: float | None = None
@@ -167,7 +167,7 @@ class Instance(Protocol):
 
     @property
     def spec(self) -> EnvironmentSpec:
-        """Specification from which it was allocated."""
+        """Specification from which the instance was allocated."""
         ...
 
     def run(
@@ -233,7 +233,7 @@ class Context(msgspec.Struct, frozen=True):
     """Parameters from which a kind makes its environment."""
 
     progress: Progress = silent
-    """Is called with messages about slow steps."""
+    """Function that is called with messages about slow steps."""
     clean: Callable[[Sequence[Entry]], Sequence[str]] = _clean
     """Removes what the journal records of dead owners; returns messages about what it could not
     remove.

@@ -27,7 +27,7 @@ PARTS = ("copied_s", "booted_s", "ready_s", "answered_s")
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
-    """Durations of one request, in s."""
+    """Durations in s of the steps of one request for an instance."""
 
     copied_s: float
     """Time from the request until the files and control groups of the instance exist."""

@@ -95,7 +95,7 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
     ) = None
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report limits without a disk."""
+        """Report limits of a disk that the environment does not have."""
         if self.disk_bytes is not None:
             return ()
         said, remedy = "is of a disk of its own", 'add its size: `disk = "2 GiB"`'

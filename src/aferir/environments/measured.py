@@ -23,12 +23,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Result of one run."""
+    """Result of one measured run of a program."""
 
     done: Completed | None = None
     """Output and exit code of the program; None if it did not run to its end."""
     observed: tuple[Sample, ...] = ()
-    """Samples of the probes."""
+    """Samples that the probes took."""
     series: tuple[Series, ...] = ()
     """Load and power over time."""
     failure: Failure | None = None

@@ -38,7 +38,7 @@ class Native:
         self._context = context
 
     def check(self) -> list[Finding]:
-        """Always available."""
+        """Return no findings: the host itself is always available."""
         return [Finding("native", "ok", "programs run on the host itself")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:

@@ -78,7 +78,7 @@ def made(root: Path, folder: PurePosixPath) -> Path:
 
 
 class _Root:
-    """A folder in which paths are resolved."""
+    """A folder that acts as root when paths below it are resolved."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -147,7 +147,7 @@ class Sandbox:
 
 
 class SandboxInstance:
-    """A running instance."""
+    """A running instance of a sandbox."""
 
     emulated = False
     phases: Phases

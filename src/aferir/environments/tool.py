@@ -41,7 +41,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """Properties of one kind of sandbox."""
+    """Properties of one kind of sandbox, all of which depend on its tool."""
 
     kind: str
     programs: tuple[str, ...]
@@ -51,7 +51,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     command: Callable[[Place], Sequence[str]]
     """Command that starts an instance; it ends with the first program and its arguments."""
     check: Callable[[], list[Finding]] = list
-    """Further findings on this machine; changes nothing."""
+    """Returns further findings on this machine; changes nothing."""
     ready: Callable[[EnvironmentSpec], None] = lambda _: None
     """Ensures that everything for an instance is present. Errors: MissingError."""
     layered: Callable[[EnvironmentSpec], bool] = lambda _: True

@@ -26,7 +26,7 @@ _Scores = NDArray[np.float64]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """Place of one environment."""
+    """Place of one environment in the ranking."""
 
     environment: str
     emulated: bool

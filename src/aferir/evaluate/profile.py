@@ -49,7 +49,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     price: _Weight = 0.0
 
     def of(self, criterion: Criterion) -> float:
-        """Weight of one criterion."""
+        """Weight of one criterion, from 0."""
         return float(getattr(self, criterion.replace("-", "_")))
 
 
@@ -90,7 +90,7 @@ class TimePrecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """Content of a profile."""
+    """Content of a user's profile."""
 
     general: General
     weights: Weights

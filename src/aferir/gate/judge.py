@@ -46,7 +46,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Verdict with its evidence."""
+    """Verdict on the change, with its evidence."""
 
     answer: Answer
     metric: str

@@ -26,7 +26,7 @@ _UNITS = ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "hours"), (1.0, 
 
 
 class Offset(msgspec.Struct, frozen=True):
-    """Offset measured by one exchange."""
+    """Offset of another host's clock, as one exchange of messages measured it."""
 
     ahead_ns: int
     """Offset in ns by which the clock there is ahead of ours; negative if it is behind."""
@@ -55,7 +55,7 @@ class Clock(msgspec.Struct, frozen=True):
 
     @property
     def rate_bound(self) -> float:
-        """Largest error (s/s) of the rate."""
+        """Largest error of `rate`, in s/s."""
         if self.earlier is None:
             return RATE_LIMIT
         return _rate_bound(self.earlier, self.latest)

@@ -28,7 +28,7 @@ _SPEC = EnvironmentSpec(name="links", kind=ON_HOST, cpus=1, memory_bytes=2**62)
 
 
 class End(msgspec.Struct, frozen=True):
-    """One end of the links."""
+    """One end of the links: a host, its interfaces, and the instance that runs commands there."""
 
     host: Host
     instance: RemoteInstance

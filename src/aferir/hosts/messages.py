@@ -19,7 +19,7 @@ REMEDY = " remedy: "
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
-    """Base of all requests."""
+    """Base class of all requests to an agent."""
 
 
 class Describe(Request, frozen=True, tag=True):
@@ -120,7 +120,7 @@ class BeginMetering(Request, frozen=True, tag=True):
     """Begin to read the host's power while a program runs on another host."""
 
     power: str
-    """Source of the power."""
+    """Source of the host's power; see `Measure.power`."""
 
 
 class EndMetering(Request, frozen=True, tag=True):
@@ -163,11 +163,11 @@ AnyRequest = (
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """A host as described by its agent."""
+    """Description of a host by its agent."""
 
     limits: HostLimits
     facts: dict[str, object]
-    """Facts from `machine.describe`, for JSON."""
+    """Facts about the host from `machine.describe`, for JSON."""
     findings: tuple[Finding, ...]
     """Findings of `aferir doctor` there."""
 
@@ -182,7 +182,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Allocated(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance that was made."""
+    """Description of an instance that was made."""
 
     instance: int
     phases: Phases

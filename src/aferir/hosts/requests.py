@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Made(msgspec.Struct, frozen=True):
-    """An instance with its kind."""
+    """An instance that the agent has made, with its kind."""
 
     instance: Instance
     kind: Kind

@@ -51,7 +51,7 @@ class SpreadEnvironment:
         self._each = tuple(host.environment(kind) for host in hosts)
 
     def check(self) -> list[Finding]:
-        """Findings of all hosts."""
+        """Findings of every host, one after another."""
         return [finding for one in self._each for finding in one.check()]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
@@ -143,7 +143,7 @@ class Ways(Protocol):
 
 
 class SpreadInstance:
-    """Instances on all hosts."""
+    """An instance on each of several hosts, used as one."""
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ def _totals(each: Mapping[str, Mapping[str, float]]) -> list[Sample]:
 
 
 def _costs(hosts: Sequence[HostSpec], duration_s: float) -> list[Sample]:
-    """Cost of all hosts, for each currency."""
+    """Sum of the cost of all hosts, for each currency."""
     found: dict[str, Sample] = {}
     for host in hosts:
         for one in cost.samples(host.price_per_hour, duration_s):

@@ -184,7 +184,7 @@ $b ip route add default via 10.0.2.2
 
 
 def cpio(files: list[File]) -> bytes:
-    """A `newc` archive (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    """Make a `newc` archive (Documentation/driver-api/early-userspace/buffer-format.rst)."""
     parts = [_member(number, file) for number, file in enumerate(files, 1)]
     return b"".join([*parts, _member(0, File("TRAILER!!!", 0, b""))])
 

@@ -38,7 +38,7 @@ _FETCH_S = 600.0
 
 
 class WholeKernel(msgspec.Struct, frozen=True):
-    """A kernel with loadable drivers."""
+    """A whole kernel with loadable drivers."""
 
     folder: Path
 

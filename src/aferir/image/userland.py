@@ -47,7 +47,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A complete image."""
+    """A complete image in the cache."""
 
     folder: Path
     metadata: Metadata
@@ -64,12 +64,12 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def kernel(self) -> Path:
-        """Kernel for guests."""
+        """Path of the kernel for guests."""
         return self.folder / "vmlinuz"
 
     @property
     def initramfs(self) -> Path:
-        """Initramfs for guests."""
+        """Path of the initramfs for guests."""
         return self.folder / "initramfs.img"
 
 

@@ -63,7 +63,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of a group for all its members together; None: no limit."""
 
     cpus: float | None = None
-    """CPU time per second, in s."""
+    """CPU seconds per second that all members together may use."""
     memory_bytes: int | None = None
     nice: int | None = None
     """Weight of all members together: that of one process with this nice value."""

@@ -41,7 +41,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """One host of a star."""
+    """One host of a star of namespaces."""
 
     name: str
     """Name of the namespace below /run/netns."""

@@ -14,7 +14,7 @@ KIND = "scratch"
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """Folder of a journal entry."""
+    """Scratch folder that a journal entry describes."""
     return Path(entry.details["base"]) / f"aferir-{entry.id}"
 
 

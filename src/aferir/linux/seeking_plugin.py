@@ -44,13 +44,13 @@ def get_size(disk: Disk) -> int:
 
 
 def pread(disk: Disk, buffer: bytearray, offset: int, _flags: int) -> None:
-    """Read into the buffer."""
+    """Read from the disk into the buffer, after a seek if one is needed."""
     time.sleep(disk.reach(offset, len(buffer)))
     os.preadv(disk.descriptor, [buffer], offset)
 
 
 def pwrite(disk: Disk, buffer: bytes, offset: int, _flags: int) -> None:
-    """Write the buffer."""
+    """Write the buffer to the disk, after a seek if one is needed."""
     time.sleep(disk.reach(offset, len(buffer)))
     os.pwrite(disk.descriptor, buffer, offset)
 

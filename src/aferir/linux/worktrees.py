@@ -19,7 +19,7 @@ _LIMIT_S = 600.0
 
 
 class Worktrees(msgspec.Struct, frozen=True):
-    """Worktrees of one run."""
+    """Worktrees of one repository that exist during a run."""
 
     entry: journal.Entry
 
@@ -37,7 +37,7 @@ class Worktrees(msgspec.Struct, frozen=True):
         return made
 
     def end_processes(self) -> None:
-        """Kill the processes that have the mark."""
+        """Kill the processes that have the worktrees' mark."""
         undo.kill_marked(self.entry.id)
 
 

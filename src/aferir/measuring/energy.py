@@ -76,7 +76,7 @@ class Meter(Protocol):
         ...
 
     def __enter__(self) -> Self:
-        """Begin to read."""
+        """Begin to read the meter."""
         ...
 
     def __exit__(
@@ -85,7 +85,7 @@ class Meter(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop reading."""
+        """Stop reading the meter."""
         ...
 
     def counting(self) -> AbstractContextManager[None]:

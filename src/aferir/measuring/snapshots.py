@@ -128,7 +128,7 @@ def frequency_inside(watch: Watch, instance: Instance) -> float | None:
 
 
 def wanted(probes: Iterable[Probe], side: Side) -> tuple[str, ...]:
-    """Paths that the probes read, each once."""
+    """Paths of all files that the probes read on one side, each once."""
     return tuple(dict.fromkeys(path for probe in probes for path in probe.paths(side)))
 
 

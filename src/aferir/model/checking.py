@@ -77,7 +77,7 @@ def check(struct: type[msgspec.Struct], table: Mapping[str, object]) -> tuple[Wr
 
 
 def read_value(field: Field, value: object) -> Any:
-    """Converted value of one field. Errors: Refused."""
+    """Convert the value of one field. Errors: Refused."""
     if field.form == "flag":
         if isinstance(value, bool):
             return value

@@ -23,7 +23,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """One environment of the design."""
+    """One arm of the design: an environment, and the features that it has."""
 
     environment: str
     """Name of the environment in the plan."""

@@ -55,7 +55,7 @@ class AllocationSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Price of an hour on a host."""
+    """Price for an hour of use of a host."""
 
     amount: float
     currency: str

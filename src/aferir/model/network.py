@@ -78,7 +78,9 @@ class Multipath(msgspec.Struct, frozen=True, kw_only=True, tag="multipath"):
     """Uses equal-cost routes, chosen for each connection by a hash of addresses and ports."""
 
     hash_policy: int = 1
-    """fib_multipath_hash_policy: 1 hashes ports too (Documentation/networking/ip-sysctl.rst)."""
+    """Value of fib_multipath_hash_policy: 1 hashes ports too
+    (Documentation/networking/ip-sysctl.rst).
+    """
 
 
 class MultiRail(msgspec.Struct, frozen=True, tag="multi-rail"):

@@ -31,7 +31,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions of one run."""
+    """Conditions under which a run was made."""
 
     version: str
     """Version of aferir."""
@@ -44,6 +44,6 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     images: dict[str, str] = {}
     """Content hash of the image from which the instances were made, by kind of environment."""
     commands: dict[str, tuple[str, ...]] = {}
-    """Command that was run, by cell."""
+    """Command that was run, by the cell's id."""
     warnings: tuple[Warning, ...] = ()
     """Warnings about the run as a whole, e.g. `time-limit`, `given-up`, `no-baseline`."""

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Stamp(msgspec.Struct, frozen=True):
-    """Time of an event."""
+    """Time of an event, with its largest error."""
 
     unix_ns: int
     """Time in ns since 1970 on the clock of the host where aferir runs."""

@@ -17,7 +17,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 
 
 def kind_of(value: object) -> str:
-    """Type of a value in TOML's terms."""
+    """Name of a value's type in TOML's terms."""
     for kind, name in _KINDS:
         if isinstance(value, kind):
             return name

@@ -17,7 +17,7 @@ _LOST = ("COMMLOST", "SHUTTING DOWN")
 
 
 class Apcupsd:
-    """The UPS of one apcupsd."""
+    """The UPS that one apcupsd monitors."""
 
     def __init__(
         self,

@@ -36,11 +36,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meter(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of power source."""
+    """One kind of power source."""
 
     name: str
     form: str
-    """Notation for people: `nut:UPS[@HOST[:PORT]]`."""
+    """Notation for people, such as `nut:UPS[@HOST[:PORT]]`."""
     pattern: str
     """Regular expression for what may follow the name, including the colon; it may accept too
     much."""
@@ -76,7 +76,7 @@ def address(written: str) -> Place:
 
 
 def printed(host: str, port: int = 0) -> str:
-    """HOST:PORT, with an IPv6 address in brackets."""
+    """Text HOST:PORT, with an IPv6 address in brackets."""
     name = f"[{host}]" if ":" in host else host
     return f"{name}:{port}" if port else name
 

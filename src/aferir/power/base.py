@@ -24,7 +24,7 @@ class PowerError(AferirError):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """Properties of a source's readings."""
+    """Properties of the readings of one power source."""
 
     name: str
     """Name as given by the user: `rapl`, `nut:ups@127.0.0.1:3493`."""

@@ -22,7 +22,7 @@ _END_S = 30.0
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """Power and energy of the work alone."""
+    """Power and energy during the work alone."""
 
     seconds: float
     began: Stamp
@@ -83,7 +83,7 @@ class Meter:
 
     def __init__(self, source: Source | None) -> None:
         self.taken: Taken | None = None
-        """Result of `counting`."""
+        """Result of `counting`; None before that."""
         self._source = source
         self._over = threading.Event()
         self._watched: list[Watched] = []

@@ -31,7 +31,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
     """A power source as the user named it."""
 
     kind: str
-    """Name of one of `METERS`."""
+    """Name of the kind of source, one of `METERS`."""
     place: Place = Place()
 
     @classmethod
@@ -64,7 +64,7 @@ def source(text: str, *, community: str = "public") -> Source:
 
 
 def made_of(wanted: PowerSource, *, community: str = "public") -> Source:
-    """Create a source.
+    """Create a power source.
 
     `community` is SNMP's password: it comes from the environment, not from a name that is printed.
     Errors: PowerError if the file of a model is invalid.

@@ -16,7 +16,7 @@ from aferir.power.model import busy_share
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """Readings of one source."""
+    """Readings of one power source."""
 
     name: str
     description: Description | None
@@ -33,7 +33,7 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
 
     mean_w: float
     n: int
-    """Number of readings."""
+    """Number of valid readings."""
     updates: int
     """Number of measurements: fewer than readings if the source was read more often than that."""
     low: float
@@ -45,12 +45,12 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Difference of two sources."""
+    """Difference between the means of two sources."""
 
     first: str
     second: str
     difference_w: float
-    """First minus second, in watts."""
+    """Mean of the first source minus that of the second, in watts."""
     relative: float
 
 

@@ -34,7 +34,7 @@ class Frequency(msgspec.Struct, frozen=True):
 
 
 class Cycles(msgspec.Struct, frozen=True):
-    """Cycles counted by hardware counters."""
+    """Numbers of cycles that hardware counters counted."""
 
     user: int
     system: int

@@ -36,7 +36,7 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """A snapshot of the counters."""
+    """A snapshot of the CPU counters, and its time."""
 
     time_s: float
     cores: Ticks

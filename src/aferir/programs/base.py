@@ -109,7 +109,7 @@ class Program(Protocol[_Values]):
     """
 
     name: str
-    """Name in experiment files."""
+    """Name of the program in experiment files."""
     parameters: type[_Values]
     """A frozen struct whose fields declare the parameters (`aferir.model.parameters`). `threads`
     and `processes` are limited by an environment's CPUs; `mpi` selects the MPI."""
@@ -159,7 +159,7 @@ class Program(Protocol[_Values]):
 
 
 def declared_by(program: Program[_Values]) -> tuple[Field, ...]:
-    """All parameters of the program."""
+    """Declarations of all parameters of the program."""
     return fields(program.parameters)
 
 

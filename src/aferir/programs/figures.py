@@ -10,7 +10,7 @@ from aferir.programs.kernels import read_figures
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """One repetition, as one line of JSON."""
+    """Figures of one repetition, as the program prints them in one line of JSON."""
 
     program: str
     verified: bool = True

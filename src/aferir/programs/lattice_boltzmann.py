@@ -59,7 +59,7 @@ class Box(msgspec.Struct, frozen=True):
         return cls(*edges)
 
     def __str__(self) -> str:
-        """The box as `parse` reads it."""
+        """Text of the box, in the form that `parse` reads."""
         return f"{self.length}x{self.height}x{self.width}"
 
 

@@ -112,7 +112,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """Data that sections are made from."""
+    """Data that the sections of a report are made from."""
 
     evaluation: Evaluation
     provenance: Provenance | None = None

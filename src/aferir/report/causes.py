@@ -46,7 +46,7 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Causes of one comparison."""
+    """Causes of the cost in one comparison, and the part that they do not explain."""
 
     environment: str
     baseline: str
@@ -74,7 +74,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def claimed(self) -> tuple[Cause, ...]:
-        """Claimed causes, the largest first."""
+        """Causes that are claimed, the largest first."""
         found = [cause for cause in self.causes if cause.claimed]
         return tuple(sorted(found, key=lambda cause: -abs(cause.effect)))
 

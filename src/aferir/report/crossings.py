@@ -24,7 +24,7 @@ class Crossed(msgspec.Struct, frozen=True, kw_only=True):
     family: CurveFamily
     """Family of the first curve."""
     curve: Curve
-    """The first curve."""
+    """The first of the two curves."""
     differs: str
     """Name of the one thing that differs between the curves: a factor, or `environment`."""
     first: str

@@ -30,7 +30,7 @@ any has a claimed cause.
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """Result of a designed experiment."""
+    """Explanations that a designed experiment yields, and groups without one."""
 
     explanations: tuple[Explanation, ...] = ()
     missing: tuple[str, ...] = ()

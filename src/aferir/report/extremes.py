@@ -13,7 +13,7 @@ Extreme = Literal["best", "worst"]
 
 
 class Repeated(msgspec.Struct, frozen=True):
-    """A series of one repetition."""
+    """A series together with the repetition that it belongs to."""
 
     series: Series
     judged: Sample | None

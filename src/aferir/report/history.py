@@ -86,7 +86,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """True if the figure is a ratio to the baseline of the same run."""
     by: By
     level: float = LEVEL
-    """Largest p value of a change point."""
+    """Largest p value at which a change point is reported."""
     series: tuple[Series, ...]
     unread: tuple[Unread, ...]
 

@@ -37,7 +37,7 @@ _J_PER_KWH = 3.6e6
 
 
 class IoRun(msgspec.Struct, frozen=True, kw_only=True):
-    """Costs of one repetition."""
+    """Costs of I/O in one repetition."""
 
     operations: float
     """Number of operations of all tenants."""

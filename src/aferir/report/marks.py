@@ -30,7 +30,7 @@ _OUTLINES = {
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Appearance of one environment."""
+    """Mark of one environment: its place, which determines its colour and shape."""
 
     place: int
     """Index from 0 to `MARKS` - 1, which is the number of its colour in the page's style."""

@@ -22,7 +22,7 @@ EMULATED = "emulated"
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Value of one repetition that counts."""
+    """`duration_s` of one repetition that counts."""
 
     repetition: int
     value: float
@@ -139,7 +139,7 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Repetitions at one place of a curve."""
+    """Values of all repetitions at one place of a curve."""
 
     at: float | str
     n: int
@@ -217,7 +217,7 @@ class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     environment: str
     measured: dict[int, float]
-    """Mean system cycles per operation by cores."""
+    """Mean system cycles per operation, by number of cores."""
     usl: Projection | None
     """Projection by the Universal Scalability Law; None for too few numbers of cores."""
     linear: Projection | None
@@ -226,7 +226,7 @@ class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
-    """Costs of I/O of a run."""
+    """Costs of I/O in a run, and the server that they refer to."""
 
     server: ServerSpec
     cells: tuple[IoCell, ...]
@@ -236,7 +236,7 @@ class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
-    """Position of one program under a roofline."""
+    """Position of one program under the roofline of its environment."""
 
     workload: str
     n: int
@@ -245,11 +245,11 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     intensity: float
     """Operations/byte, computed from a model of the program."""
     roof_flops: float
-    """Attainable operations/s."""
+    """Attainable rate at this intensity, in operations/s."""
     limit: Limit
     """Limit that sets the roof: memory or arithmetic; with `caches` the roof is the peak rate."""
     share: float
-    """Measured over attainable operations/s."""
+    """Ratio of the measured to the attainable rate."""
 
 
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,7 +258,7 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True):
     environment: str
     emulated: bool
     label: str
-    """Levels of the factors."""
+    """Levels of the factors that the programs and the limits share."""
     peak_flops: float
     bandwidth_bps: float
     programs: tuple[UnderRoof, ...]
@@ -315,7 +315,7 @@ class NotCompared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparison of runs."""
+    """Comparison of two runs, or of two sets of runs."""
 
     first: str
     second: str

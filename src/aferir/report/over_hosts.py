@@ -29,7 +29,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """What its hosts have in common, e.g. `EPYC 7763, 64 CPUs`; empty where it is unknown."""
     ratios: dict[str, float]
-    """Ratio of each host."""
+    """Ratio that each host measured, by host."""
     over: OverHosts
 
 

@@ -18,7 +18,7 @@ WORST = 3
 
 
 class Costly(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison with a significant cost."""
+    """A comparison in which an environment has a significant cost."""
 
     environment: str
     group: str
@@ -73,7 +73,7 @@ class EnvironmentOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """Summary of a run."""
+    """Summary of a run: outcomes, largest costs, stalls and failures."""
 
     baseline: str
     groups: int

@@ -40,7 +40,7 @@ class History:
             self.add(record)
 
     def add(self, record: Record) -> None:
-        """Add one record."""
+        """Add one record to the history."""
         slot = record.repetition + (0 if record.warmup else self._warmup)
         self._cells.setdefault(record.cell, {})[slot] = record
         if any(warning.code == EMULATED for warning in record.warnings):

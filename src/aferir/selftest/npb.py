@@ -50,7 +50,7 @@ _GEOMETRIC_MEAN_TARGET = 1.5
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One kernel, class and number of threads."""
+    """One case of the bench: a kernel, a class, and a number of threads."""
 
     kernel: str
     problem_class: str
@@ -67,7 +67,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """One verified run."""
+    """Figures of one verified run of a kernel."""
 
     duration_s: float
     mops: float

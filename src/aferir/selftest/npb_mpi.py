@@ -43,7 +43,7 @@ _LONG_CLASS = "A"
 
 
 class MpiCase(msgspec.Struct, frozen=True):
-    """One kernel, class and number of processes (or of threads)."""
+    """One case of the bench: a kernel, a class, and a number of processes (or of threads)."""
 
     kernel: str
     problem_class: str
@@ -79,7 +79,7 @@ def mpi_figures(cases: Sequence[MpiCase], options: BenchOptions, note: Note) -> 
 
 
 def effort_for(case: MpiCase, *, quick: bool) -> Effort:
-    """Limits of the rounds of a case."""
+    """Limits on the rounds of a case."""
     if quick:
         return _QUICK_EFFORT
     if case.processes not in _JUDGED:

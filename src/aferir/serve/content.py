@@ -120,7 +120,7 @@ def shown(folder: Path) -> Shown:
 
 
 def _lines(folder: Path) -> int:
-    """Number of complete lines of the records."""
+    """Count the complete lines of the records."""
     path = folder / RECORDS
     if not path.is_file():
         return 0

@@ -63,7 +63,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handler of one connection."""
 
     server: Server
     protocol_version = "HTTP/1.1"
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _SILENCE_S
 
     def do_GET(self) -> None:
-        """Answer with the page."""
+        """Answer with the requested page."""
         self._send(*self._found())
 
     def do_HEAD(self) -> None:

@@ -43,7 +43,7 @@ _TYPES = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Content of one address."""
+    """Content of one address, and its type."""
 
     content: bytes
     media_type: str

@@ -22,7 +22,7 @@ _OVERFLOW = 709.0
 
 
 class OverHosts(msgspec.Struct, frozen=True, kw_only=True):
-    """A ratio over hosts."""
+    """Ratio over several hosts, with its interval."""
 
     estimate: float
     """Geometric mean of the hosts' ratios."""

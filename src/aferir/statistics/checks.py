@@ -43,7 +43,7 @@ class Outliers(msgspec.Struct, frozen=True):
     """Samples far from the others."""
 
     indices: tuple[int, ...]
-    """Positions among the finite samples."""
+    """Positions of the outliers among the finite samples."""
     slow: int
     """Number of outliers above the median."""
     warnings: tuple[Warning, ...] = ()

@@ -35,7 +35,7 @@ class Arms(msgspec.Struct, frozen=True, kw_only=True):
 
     centres: tuple[float, ...]
     errors: tuple[float, ...]
-    """Standard errors."""
+    """Standard error of each arm's centre."""
     freedoms: tuple[float, ...]
     rounds: int
 

@@ -32,12 +32,12 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Number of repetitions; 0: unknown, or not a mean."""
 
     def scaled(self, factor: float) -> Estimate:
-        """Product with an exact number."""
+        """Product of the estimate and an exact number."""
         error = None if self.error is None else abs(self.error * factor)
         return msgspec.structs.replace(self, value=self.value * factor, error=error)
 
     def plus(self, exact: float) -> Estimate:
-        """Sum with an exact number."""
+        """Sum of the estimate and an exact number."""
         return msgspec.structs.replace(self, value=self.value + exact)
 
     def inverse(self) -> Estimate:

@@ -34,11 +34,11 @@ class Uncertain(msgspec.Struct, frozen=True):
         return Uncertain(self.value * other.value, error)
 
     def scaled(self, factor: float) -> Uncertain:
-        """Product with a number that is exact."""
+        """Product of the value and an exact number."""
         return Uncertain(self.value * factor, abs(self.error * factor))
 
     def plus(self, other: Uncertain) -> Uncertain:
-        """Sum of two independent values."""
+        """Sum of this and another, independent value."""
         return Uncertain(self.value + other.value, math.hypot(self.error, other.error))
 
 
@@ -63,7 +63,7 @@ class CpuTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IoCost(msgspec.Struct, frozen=True, kw_only=True):
-    """Cost of one operation."""
+    """Cost of one I/O operation."""
 
     user_cycles: Uncertain
     system_cycles: Uncertain

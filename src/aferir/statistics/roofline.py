@@ -25,7 +25,7 @@ class Place(msgspec.Struct, frozen=True):
     """Attainable rate in operations/s."""
     limit: Limit
     share: float
-    """Measured over attainable rate."""
+    """Ratio of the measured to the attainable rate."""
 
 
 class Roof(msgspec.Struct, frozen=True):

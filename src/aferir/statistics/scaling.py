@@ -22,7 +22,7 @@ _RESAMPLES = 1000
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """A fitted law."""
+    """A scaling law that was fitted to costs."""
 
     first: float
     """Cost of an operation on one core."""

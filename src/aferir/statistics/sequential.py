@@ -71,7 +71,7 @@ class _Walk(msgspec.Struct, frozen=True):
     """Density of the sum of increments after some tests in which no bound was crossed."""
 
     edge: float
-    """Bound of the last test."""
+    """Bound of the last of these tests."""
     grid: Array
     density: Array
 

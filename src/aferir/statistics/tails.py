@@ -28,11 +28,11 @@ class _Table(msgspec.Struct, frozen=True):
     """Quantiles of |centre| / error of the biweight, one row for each number of samples."""
 
     levels: Array
-    """Probability of exceeding the quantile, by column."""
+    """Probabilities of exceeding the quantile, one for each column."""
     sizes: Array
-    """Number of samples, by row; increasing."""
+    """Numbers of samples, one for each row; increasing."""
     quantiles: Array
-    """Quantiles by size and level."""
+    """Quantiles, by number of samples and by level."""
 
 
 @cache

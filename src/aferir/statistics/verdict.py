@@ -31,7 +31,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions under which a difference, or its absence, is claimed."""
 
     level: float = 0.95
-    """Level of the reported intervals."""
+    """Confidence level of the reported intervals."""
     alpha: float = 0.0125
     """Largest p value of a claimed difference: up to four comparisons together err in at most 5 %
     of runs, and from five on Holm's adjustment is stricter.

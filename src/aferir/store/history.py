@@ -90,9 +90,9 @@ class RunFigure(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     """Unit of `value`; empty for a ratio."""
     n: int
-    """Number of repetitions."""
+    """Number of repetitions that the value is computed from."""
     value: float
-    """Median over the repetitions."""
+    """Median of the figure over the repetitions."""
 
 
 class Unread(msgspec.Struct, frozen=True):

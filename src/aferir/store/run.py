@@ -39,7 +39,7 @@ _Value = TypeVar("_Value")
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Content of a run's manifest."""
+    """Content of the manifest, `run.json`."""
 
     format: int
     version: str
@@ -51,7 +51,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """Marks a run as complete."""
+    """Content of `complete.json`, which marks a run as complete."""
 
     ended_unix_ns: int
     records: int
@@ -95,7 +95,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "unfinished", "damaged", "unreadable"]
     records: int
     note: str = ""
-    """Reason why it is damaged or unreadable."""
+    """Reason why the run is damaged or unreadable."""
 
 
 def open_run(folder: Path) -> Run:

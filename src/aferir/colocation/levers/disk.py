@@ -24,7 +24,7 @@ _BFQ = (("blkio", "blkio.bfq.weight", ""), ("unified", "io.bfq.weight", ""))
 _COST = (("unified", "io.weight", "default "),)
 """Files that set a weight: hierarchy, name, and the text to write before the number."""
 _WEIGHT = 100
-"""Default weight of a group."""
+"""Default weight of a control group."""
 
 
 def disks(block: Path = _BLOCK) -> tuple[str, ...]:

@@ -21,12 +21,12 @@ _GIVEN_UP = 2
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the rule between two decisions."""
+    """State that the rule keeps from one decision to the next."""
 
     decided_s: float | None = None
     """Time of the last decision; None: there was none."""
     cores: int = 1
-    """Cores of the batch."""
+    """Number of the batch's cores."""
     until_s: float = 0.0
     """Time until which the batch is suspended after a violation of the SLA."""
     held: bool = False

@@ -84,7 +84,7 @@ class Parameters(
     beside other processes that compete."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError if `near` is above `caution`."""
+        """Raise ValueError if `near` is above `caution`."""
         if self.near > self.caution:
             raise ValueError(f"near ({self.near:g}) is not above caution ({self.caution:g})")
 

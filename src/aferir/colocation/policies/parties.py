@@ -21,7 +21,7 @@ _BACK_OFF_S = 30.0
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the rule between two decisions."""
+    """State that the rule keeps from one decision to the next."""
 
     decided_s: float | None = None
     """Time of the last decision; None: there was none."""

@@ -23,7 +23,7 @@ class Gains(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the controller between two decisions."""
+    """State that the controller keeps from one decision to the next."""
 
     time_s: float | None = None
     """Time of the last decision; None: there was none."""

@@ -21,7 +21,7 @@ _MOST_STATUS = 999
 
 
 class Kind(enum.Enum):
-    """Class of a line of a log."""
+    """Class to which a line of a log belongs."""
 
     ANSWER = enum.auto()
     FAILED = enum.auto()

@@ -25,7 +25,7 @@ from aferir.colocation.simulation.task import (
 )
 
 _UNIT = 100
-"""Default cpu.weight of a control group."""
+"""Weight (cpu.weight) that a control group has by default."""
 _ROUNDING_S = 1e-10
 
 
@@ -34,7 +34,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     cpus: int = 2
     tick_s: float = 0.004
-    """Tick in seconds, for HZ = 250."""
+    """Length of the kernel's tick in s, for HZ = 250."""
     slice_s: float = 0.0028
     """Base slice of the fair class in seconds."""
     quota_period_s: float = 0.1

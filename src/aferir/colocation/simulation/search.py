@@ -50,7 +50,7 @@ _STEEP = 3.0
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One run of the model."""
+    """One run of the model: scenario, parameters and seed."""
 
     scenario: Scenario
     parameters: Parameters

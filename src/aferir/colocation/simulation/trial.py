@@ -59,7 +59,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a run."""
+    """Result of one simulated run."""
 
     latency: Latency | None
     """The SLA's quantile over the whole run; None: too few responses for an interval."""

@@ -42,9 +42,9 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     load: Load
     batch_per_s: float
-    """Pieces of batch work completed per second."""
+    """Pieces of batch work that were completed per second."""
     batch_cpus: float
-    """CPUs that the batch program used."""
+    """CPUs that the batch program used on average."""
     idle_cpus: float
     """CPUs that were idle."""
     cpus: int
@@ -85,7 +85,7 @@ class Setup(msgspec.Struct, frozen=True):
     times: Times = Times()
     seed: int = 1
     loader: Loader = generator
-    """Starts the load generator."""
+    """Function that starts the load generator."""
     options: tuple[str, ...] = ()
     """Further options of `aferir colocate`."""
 

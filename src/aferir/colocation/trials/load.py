@@ -68,7 +68,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a load."""
+    """What a load measured: latencies of requests, and the load generator's own use of CPUs."""
 
     asked: tuple[Asked, ...]
     healthy: bool
@@ -137,7 +137,7 @@ Loader = Callable[[Running, Rate, Times, int, Path], AbstractContextManager[Wait
 
 
 class Generator(msgspec.Struct, frozen=True):
-    """`request-clients`, waiting for `begin`."""
+    """Handle of a `request-clients` that waits for `begin`."""
 
     child: subprocess.Popen[str]
     log: Path | None

@@ -35,7 +35,7 @@ _TRACELESS = "-XX:-UsePerfData"
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """One of the two search engines."""
+    """Properties of one of the two search engines."""
 
     name: str
     prefix: str

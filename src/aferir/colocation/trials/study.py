@@ -43,7 +43,7 @@ TEXT_BYTES = 64 * 2**20
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions of one cell."""
+    """Conditions of one cell of the evaluation."""
 
     load: float
     """Load as a share of the highest rate at which the service alone meets its level, or of the
@@ -91,7 +91,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of one cell."""
+    """Results of one cell of the evaluation."""
 
     rate: float
     """Rate in requests per second, or users, at a load of 1."""

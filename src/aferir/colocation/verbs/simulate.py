@@ -101,7 +101,7 @@ def _show(options: argparse.Namespace, sla: Sla, rows: list[dict[str, Any]]) -> 
 
 
 def _fields(row: dict[str, Any], duration_s: float) -> list[str]:
-    """Cells of one row.
+    """Fields of one row of the printed table.
 
     A quantile as long as the run belongs to requests that were never answered.
     """

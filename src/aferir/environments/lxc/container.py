@@ -53,7 +53,7 @@ def folder_of(entry: journal.Entry) -> Path:
 
 
 class Container:
-    """Makes containers; requires root."""
+    """Makes containers by LXC; requires root."""
 
     kind = KIND
 
@@ -177,7 +177,7 @@ def _start(entry: journal.Entry) -> subprocess.Popen[str]:
 
 
 class ContainerInstance:
-    """A running container."""
+    """A running container of LXC."""
 
     emulated = False
     phases: Phases

@@ -14,7 +14,7 @@ KIND = "container"
 
 
 class ContainerSpec(LayeredSpec, frozen=True, kw_only=True):
-    """A container by LXC."""
+    """Specification of a container by LXC."""
 
     kind: EnvironmentKind = KIND
     seccomp: Annotated[

@@ -22,10 +22,10 @@ from aferir.model.plan import EnvironmentSpec
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that makes containers."""
+    """A program that makes containers, such as Podman or Docker."""
 
     check: Callable[[], Finding]
-    """Finding about whether the engine is installed."""
+    """Returns a finding about whether the engine is installed."""
     ready: Callable[[OciSpec], None]
     """Ensures that it, the runtime and the image are present. Errors: MissingError."""
     command: Callable[[OciSpec, Place, Path], list[str]]

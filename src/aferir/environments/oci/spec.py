@@ -15,7 +15,7 @@ EngineName = Literal["podman", "docker"]
 
 
 class OciSpec(LayeredSpec, frozen=True, kw_only=True):
-    """One container."""
+    """Specification of a container by Podman or Docker."""
 
     kind: EnvironmentKind = KIND
     engine: Annotated[EngineName, parameters.told("program that makes the containers")] = "podman"

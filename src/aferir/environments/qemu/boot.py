@@ -21,7 +21,7 @@ _QCOW2 = b"QFI\xfb"
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Kernel and initramfs of a guest."""
+    """Kernel and initramfs with which a guest starts."""
 
     kernel: Path
     archive: bytes

@@ -49,7 +49,7 @@ BOARDS: Mapping[Machine, Board] = {
         emulated=False,
     ),
 }
-"""Boards, the usual one first."""
+"""Boards by name, the usual one first."""
 
 _DISK_DEVICES: Mapping[DiskDevice, tuple[str, ...]] = {
     "virtio": ("virtio-blk-{bus},drive=disk",),
@@ -86,7 +86,7 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def board(self) -> Board:
-        """The board whose name is `machine`."""
+        """The board that `machine` names."""
         return BOARDS[self.machine]
 
     def wants_whole_kernel(self) -> bool:

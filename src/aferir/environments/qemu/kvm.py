@@ -104,7 +104,7 @@ def _trial(image: Image) -> str:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove a trial guest."""
+    """Remove a trial guest and its journal entry."""
     cleaning.remove_marked_folder(entry, Path(entry.details["folder"]) / f"aferir-{entry.id}")
 
 

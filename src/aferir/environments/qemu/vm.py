@@ -42,7 +42,7 @@ def folder_of(entry: journal.Entry) -> Path:
 
 
 class VirtualMachine:
-    """Makes guests; does not require root."""
+    """Makes guests under QEMU; does not require root."""
 
     kind = KIND
 
@@ -161,7 +161,7 @@ class VirtualMachine:
 
 
 class GuestInstance(GuestWithAgent):
-    """A running guest."""
+    """A running guest under QEMU."""
 
     def __init__(
         self,
@@ -193,11 +193,11 @@ class GuestInstance(GuestWithAgent):
         agent.get(self._agent, source, destination)
 
     def pause(self) -> None:
-        """Stop its virtual CPUs."""
+        """Stop the guest's virtual CPUs."""
         self._monitor("stop")
 
     def resume(self) -> None:
-        """Start its virtual CPUs again."""
+        """Start the guest's virtual CPUs again."""
         self._monitor("cont")
 
     def plug(self, wire: int, *, connected: bool) -> None:

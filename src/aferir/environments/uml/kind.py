@@ -54,7 +54,7 @@ _SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM
 
 
 class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
-    """A guest under User-Mode Linux."""
+    """Specification of a guest under User-Mode Linux."""
 
     kind: EnvironmentKind = guest.KIND
     cpu_quota: CpuQuota = None
@@ -210,7 +210,7 @@ class UmlInstance:
             self._guest.pause()
 
     def resume(self) -> None:
-        """Thaw its processes, or continue its kernel."""
+        """Thaw the guest's processes, or let its kernel continue."""
         if self._folders:
             groups.freeze(self._folders, frozen=False)
         else:

@@ -209,7 +209,7 @@ def _excerpt(text: str) -> str:
 
 
 class _Way(msgspec.Struct, frozen=True, kw_only=True):
-    """One way of finding a figure."""
+    """One way in which a figure is found in a text."""
 
     values: Callable[[str, str], Iterator[str]]
     """Finds all values; takes `FigureSpec.where` and a text, which may be malformed."""

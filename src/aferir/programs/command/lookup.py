@@ -27,7 +27,7 @@ expect.
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """Files and packages of a program."""
+    """Path of a program on the host, and the packages that it and its libraries belong to."""
 
     path: str = ""
     """Path on the host; "" if it is not installed."""

@@ -67,7 +67,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     program: str = ""
     """Name of the program as the user wrote it."""
     verified: bool = False
-    """Whether a command verified the result."""
+    """Whether a command of the user verified the result."""
     owners: dict[str, str] = {}
     """Debian package of the program (key ""), of its interpreter (key "#!"), and of each library
     (key: its name)."""

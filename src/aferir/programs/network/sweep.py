@@ -88,7 +88,7 @@ _ADDRESS = "^[0-9a-fA-F:.]+(%.+)?$"
 
 
 class NetworkParameters(OverLinks, frozen=True, kw_only=True):
-    """Parameters of one sweep over message sizes."""
+    """Parameters of one sweep over a range of message sizes."""
 
     transport: Transport = "tcp"
     mode: Annotated[Mode, told("how both ends take turns")] = "blocking"
@@ -159,7 +159,7 @@ class NetworkParameters(OverLinks, frozen=True, kw_only=True):
 
 
 class NetworkSweep(Program[NetworkParameters]):
-    """One sweep over message sizes."""
+    """Measures latency and throughput of a network over a range of message sizes."""
 
     name = PROGRAM
     parameters = NetworkParameters

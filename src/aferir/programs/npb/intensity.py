@@ -17,7 +17,7 @@ _FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27, "D": 31}
 
 
 def intensity(kernel: str, problem_class: str) -> float | None:
-    """Floating-point operations per byte.
+    """Floating-point operations per byte of memory traffic of a kernel.
 
     None if NPB counts something else: random numbers in EP, keys in IS.
     """

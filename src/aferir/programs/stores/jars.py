@@ -66,7 +66,7 @@ def fetch(name: str) -> Path:
 
 
 def verify(folder: Path, sums: str) -> None:
-    """Raise ProgramError unless the folder has exactly the files with those SHA-256 sums."""
+    """Raise ProgramError unless `folder` holds exactly the files in `sums`, with these hashes."""
     wanted = {line.split()[1]: line.split()[0] for line in sums.splitlines()}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     if differing := sorted(name for name, _ in wanted.items() ^ found.items()):

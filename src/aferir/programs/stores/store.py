@@ -33,7 +33,7 @@ class StoreParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """Files and packages that a program needs."""
+    """Files and packages that a store needs."""
 
     programs: tuple[str, ...]
     """Programs on the host's PATH, for the native environment."""

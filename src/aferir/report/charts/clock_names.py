@@ -7,7 +7,7 @@ from aferir.report.formatting import quantity
 
 
 def layout_name(simulation: Simulation) -> str:
-    """Name of the topology, for people."""
+    """Name of a simulated cluster's topology, for people."""
     if simulation.topology != "tree":
         return simulation.topology
     return f"tree, {simulation.arity} each" if simulation.arity else "tree, doubling"

@@ -71,7 +71,7 @@ def _name(curve: Curve, family: CurveFamily) -> str:
 
 
 class _Look(msgspec.Struct, frozen=True):
-    """Style of a curve."""
+    """Style of a curve: its mark, and its line."""
 
     place: int
     """Index of the mark, which determines colour and shape."""

@@ -49,7 +49,7 @@ class Spot(msgspec.Struct, frozen=True):
 
 
 class Words(msgspec.Struct, frozen=True):
-    """Words near a point."""
+    """Words that stand near a point."""
 
     at: Place
     words: str

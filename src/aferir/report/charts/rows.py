@@ -36,14 +36,14 @@ class Bar(msgspec.Struct, frozen=True):
     low: float
     high: float
     tone: str
-    """CSS class of its colour."""
+    """CSS class of the bar's colour."""
     hatched: bool = False
     thick: float = 0.66
     """Thickness as a share of the row's height."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """An interval, drawn as a line."""
+    """An interval in a row, drawn as a line."""
 
     low: float
     high: float
@@ -59,7 +59,7 @@ class Tick(msgspec.Struct, frozen=True):
 
 
 class Point(msgspec.Struct, frozen=True):
-    """An environment's mark."""
+    """An environment's mark at a value in a row."""
 
     at: float
     place: int
@@ -92,13 +92,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows with a common axis."""
+    """Rows of a chart that have a common axis."""
 
     rows: tuple[Row, ...]
     axis: Axis
     title: str = ""
     below: str = ""
-    """Title of the axis."""
+    """Title of the axis, below it."""
     zero: float | None = None
     """Value of a vertical line through all rows that means no difference."""
     band: tuple[float, float] | None = None

@@ -14,7 +14,7 @@ from aferir.statistics.estimates import Estimate
 from aferir.statistics.intervals import Interval
 
 Fields = Mapping[str, str]
-"""One row of a CSV file."""
+"""One row of a CSV file: text by the name of its column."""
 _ALIKE = 0.01
 """Relative difference up to which two numbers count as the same condition, since published ones are
 rounded to two digits or more.
@@ -43,7 +43,7 @@ class Ours(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A published condition."""
+    """One condition of a publication, to be compared with the run's."""
 
     name: str
     there: Parameter
@@ -119,7 +119,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A table that was read."""
+    """A published table that was read from its file."""
 
     table: Table
     rows: tuple[Row, ...]

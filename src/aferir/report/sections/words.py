@@ -15,12 +15,12 @@ def hatched(evaluation: Evaluation) -> str:
 
 
 def level(subject: Subject) -> str:
-    """Level of all intervals: `95 %`."""
+    """Level of all intervals, in words such as `95 %`."""
     return percent(subject.evaluation.rule.level)
 
 
 def verdict(cell: CellResult) -> str:
-    """Outcome in two or three words."""
+    """Outcome of a comparison in two or three words."""
     if cell.baseline:
         return "baseline" if cell.points else "no result"
     if cell.verdict is None:

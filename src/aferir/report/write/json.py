@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """Content of the file."""
+    """Content of `report.json`."""
 
     format: int = FORMAT
     overview: Overview | None = None
@@ -35,7 +35,7 @@ def write_json(
     provenance: Provenance | None = None,
     reference: Path | None = None,
 ) -> None:
-    """Write the file; infinite ends of an interval become null. Errors: OSError."""
+    """Write `report.json`; infinite ends of an interval become null. Errors: OSError."""
     text = document(evaluation, provenance=provenance, reference=reference)
     path.write_text(text, encoding="utf-8")
 
@@ -46,7 +46,7 @@ def document(
     provenance: Provenance | None = None,
     reference: Path | None = None,
 ) -> str:
-    """Content of the file as text; `reference` is the folder of published results."""
+    """Content of `report.json` as text; `reference` is the folder of published results."""
     export = Export(
         overview=overview(evaluation),
         evaluation=evaluation,

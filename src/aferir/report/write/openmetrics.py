@@ -28,7 +28,7 @@ _QUANTILES = (
 
 
 def write_openmetrics(path: Path, run: Run, evaluation: Evaluation) -> None:
-    """Write the file. Errors: OSError."""
+    """Write the evaluation in OpenMetrics format to a file. Errors: OSError."""
     path.write_text(openmetrics(run, evaluation), encoding="utf-8")
 
 

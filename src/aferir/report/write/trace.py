@@ -26,7 +26,7 @@ _PROGRAMS, _ALLOCATIONS = 1, 2
 
 
 def write_trace(path: Path, run: Run) -> None:
-    """Write the file. Errors: OSError."""
+    """Write the phases of a run to a file. Errors: OSError."""
     document = {
         "displayTimeUnit": "ms",
         "otherData": {"run": run.folder.resolve().name, "aferir": run.provenance.version},

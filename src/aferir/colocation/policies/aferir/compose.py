@@ -52,7 +52,7 @@ def _threads(view: View, mode: Mode) -> dict[int, Schedule]:
 
 
 def _service(view: View, mode: Mode) -> Schedule:
-    """Schedule of the threads without a reservation.
+    """Schedule of those threads of the service that have no reservation.
 
     Nice values have no effect between control groups and sessions (autogroups, sched(7)), so
     SCHED_FIFO is the only remedy if others compete, nothing can be reserved, and the SLA is

@@ -19,7 +19,7 @@ Condition = Callable[[View], bool]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table."""
+    """One row of the table of modes."""
 
     mode: Mode
     begins: Condition

@@ -26,7 +26,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Reservations that could be made now; none if they would do harm."""
 
     shares: Mapping[int, float] = MappingProxyType({})
-    """CPUs of each thread (tid)."""
+    """CPUs that are reserved for each thread (tid)."""
     periods: Mapping[int, float] = MappingProxyType({})
     """Period in seconds of each thread (tid): that of its service."""
     whole: bool = False

@@ -14,7 +14,7 @@ from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.settings import ServiceState, State
 
 Verdict = Literal["danger", "hold", "calm"]
-"""Judgements of latency, the gravest first."""
+"""Judgements of the service's latency, the gravest first."""
 
 
 class Signals(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     others: float = 0.0
     """CPUs of processes that are neither service nor batch and have no reservation."""
     threads: Mapping[int, float] = MappingProxyType({})
-    """CPUs of each critical thread (tid)."""
+    """CPUs that each critical thread (tid) uses."""
     lately: Hold = Hold()
     """Whether the service is, or was recently, late."""
     company: Hold = Hold()
@@ -69,7 +69,7 @@ def time_constants(chosen: Parameters) -> dict[str, float]:
 
 
 def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals:
-    """Return the signals of this decision."""
+    """Derive the signals of this decision from the observed state."""
     old = before or Signals(time_s=state.time_s, began_s=state.time_s)
     now_s, cores, spans_s = state.time_s, state.cores, time_constants(chosen)
     past_s = max(0.0, min(now_s - old.time_s, 1.0))

@@ -12,7 +12,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class CpuTime:
-    """CPU seconds by mode."""
+    """CPU time in seconds, by mode."""
 
     user_s: float
     system_s: float

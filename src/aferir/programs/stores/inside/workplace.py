@@ -30,7 +30,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Process ID."""
+        """Process ID of the program."""
         return self._process.pid
 
     def ensure_alive(self) -> None:

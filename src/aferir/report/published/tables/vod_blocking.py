@@ -18,11 +18,9 @@ _UNSET = {"video": 20.0, "patience": 2.0, "interarrival": 0.5}
 
 
 def _find(seen: Seen) -> Iterator[Ours]:
-    """Share of blocked clients.
+    """Share of blocked clients, with its conditions.
 
-    Times are divided by the video's length, so that a short one compares.
-
-    Times are divided by the video's length, so that a short one compares.
+    Times are divided by the video's length, so that a run with a shorter video is comparable.
     """
     for cell in cells(seen, _PROGRAM):
         figure, each = mean(cell, "blocked_percent"), mean(cell, "clients_per_node")
