@@ -1,4 +1,4 @@
-"""Applies an aggregate, and undoes it unless it is confirmed in time, so that nobody is locked out.
+"""Applies an aggregate, and undoes it unless it is confirmed in time: a mistake locks nobody out.
 
 A guard, a separate process that outlives the terminal, journals the undo commands before anything
 is changed. It waits for a confirmation. If none comes, because the connection through which the
@@ -112,7 +112,7 @@ def undo(name: str) -> list[str]:
 
 
 def remembered(name: str) -> Applied | None:
-    """The aggregate applied under that name since the host was booted; None if there is none."""
+    """The aggregate `name` that was applied since the host was booted; None if there is none."""
     try:
         applied = msgspec.json.decode(_path(name).read_bytes(), type=Applied)
     except (OSError, msgspec.DecodeError):

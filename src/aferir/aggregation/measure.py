@@ -1,4 +1,4 @@
-"""Figures of one measurement; pure functions, except `measure`, which carries it out."""
+"""Figures of one measurement; pure functions, except `measure`, which makes the measurement."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     spurious_segments: int
     """Retransmissions of segments that had arrived, as the receiver reports (DSACK, RFC 2883)."""
     out_of_order_segments: int
-    """Segments that arrived before one that was sent earlier."""
+    """Number of segments that arrived before a segment that was sent earlier."""
     dropped_packets: int
     """Packets dropped at full queues of links."""
     lost_bytes: int

@@ -29,7 +29,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     connections: Literal["one", "many"] = "many"
     """Whether one connection must exceed the rate of one link, or many share the links."""
     peers: Literal["one", "many"] = "one"
-    """Whether there is one host at the other end, or several."""
+    """Whether there is one host at the other end of the links, or several."""
     both_ends: bool = True
     """Whether the other hosts can be configured too."""
     subnets: bool = True

@@ -1,4 +1,4 @@
-"""A test network whose links are used as one: what arrives, when, and over which link.
+"""A test network with aggregated links: how much arrives, when, and over which link.
 
 The program runs `aferir aggregate measure`, which creates the network, sends, and removes it again.
 It runs in the native environment; hosts are namespaces inside it.
@@ -38,7 +38,7 @@ _GUEST = 600 * 2**20
 
 
 class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of a test network, for all programs that measure on one."""
+    """Parameters of a test network, shared by all programs that measure on a test network."""
 
     links: Annotated[int, whole("links of each host", 1, MOST_LINKS)] = 4
     rate_mbit: Annotated[int, whole("rate of each link", 1, 100_000, unit="Mbit/s")] = 100

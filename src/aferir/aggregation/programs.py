@@ -1,4 +1,4 @@
-"""The programs that send and receive: their command lines and their output.
+"""The programs that send and receive traffic: their command lines, and their output.
 
 network-stream is part of aferir: it verifies every byte, samples each link, and needs no library,
 so that it runs in a guest without a userland. iperf3(1) represents programs that do not support

@@ -18,7 +18,7 @@ _MARK = "== "
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One measurement: a network, the method that aggregates its links, and the traffic."""
+    """One measurement: network, method that aggregates the network's links, and traffic."""
 
     network: Network
     method: Method

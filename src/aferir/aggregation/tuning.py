@@ -1,4 +1,4 @@
-"""Settings that keep balance-rr from causing retransmissions, and the search that found them.
+"""Settings that keep balance-rr from causing retransmissions, and the search for such settings.
 
 Packets distributed over several links overtake each other. TCP takes a segment for lost if later
 ones have arrived for longer than its reordering window, and retransmits it in vain. Most reordering
@@ -24,8 +24,8 @@ ROUND_ROBIN = Tuning(bond_offloads=False)
 """Settings for hosts with a balance-rr bond; `python -m benchmarks network` measures the gain."""
 
 _ENOUGH = 0.98
-"""Share of the throughput of the best candidate so far below which another is rejected, however few
-its retransmissions.
+"""Smallest throughput of a candidate, as a share of the best one so far: with less it is rejected,
+even if it has few retransmissions.
 """
 
 

@@ -95,7 +95,7 @@ def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[
 def make_end(
     network: Network, method: Method, tuning: Tuning, prefix: str, host: int
 ) -> list[Command]:
-    """Commands for one host in a kernel of its own, which has its links (eth0, ...) already."""
+    """Commands for one host in a kernel of its own, which already has the links (eth0, ...)."""
     names = [f"host{host}", *containers(network, host)]
     made: list[Command] = []
     for name in names:

@@ -29,8 +29,8 @@ ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
 _FINE = 0.005
-"""The duration is judged if an excess over the limit of this share, or of half the limit if that is
-more, can be detected; otherwise CPU time is tried.
+"""Share of the base's duration. The duration is judged if an excess over the limit of this size (or
+of half the limit, if that is more) can be detected; otherwise CPU time is tried.
 """
 _COMPUTING = 0.8
 """Share of its duration that a program must compute, or wait for a processor, for its CPU time to

@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the change points of each series, or the runs put together."""
+    """Print the change points of each series, or the figures grouped by commit, kernel or host."""
     import msgspec
 
     from aferir.report.history import history

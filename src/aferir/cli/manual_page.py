@@ -18,7 +18,7 @@ REVISED = "2026-11-25"
 
 
 class Option(msgspec.Struct, frozen=True):
-    """An option or operand as it is written, and what it means."""
+    """One option or operand of a command: its notation and its meaning."""
 
     written: tuple[str, ...]
     """`("--to FOLDER",)`, `("-n N", "--repetitions N")`, or an operand's name."""

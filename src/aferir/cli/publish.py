@@ -46,7 +46,7 @@ def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> d
 
 
 def _replace(staged: Path, paths: Collection[Path]) -> None:
-    """Put all new files into their places; if one may not go there, put the old ones back."""
+    """Replace all old files by new ones; if one cannot be replaced, restore all old files."""
     from aferir.linux.refusal import refusals
 
     old = {path: staged / f"{path.name}.old" for path in paths}

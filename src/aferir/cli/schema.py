@@ -27,7 +27,7 @@ FILES_OF_A_RUN = (
     "complete.json",
     "report.json",
 )
-"""Keys of `report.schemas.FILES`, copied so that other verbs need not import it."""
+"""Keys of `report.schemas.FILES`, repeated here so that other verbs need not import that module."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

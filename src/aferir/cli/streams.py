@@ -19,7 +19,7 @@ _GONE = (errno.EPIPE, errno.EBADF)
 
 
 class Lasting(io.FileIO):
-    """A file descriptor that accepts all writes, and discards them once one has failed."""
+    """A file descriptor that accepts all writes, but discards them after one has failed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number, "wb", closefd=False)
@@ -65,7 +65,7 @@ def lost() -> OSError | None:
 
 
 def _stream(number: int, before: TextIO | None) -> TextIO:
-    """Text stream in Python's encoding, in which characters that it lacks are escaped."""
+    """Text stream in Python's encoding; characters outside of that encoding are escaped."""
     raw = Lasting(number)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

@@ -26,7 +26,7 @@ class _Verb(argparse.ArgumentParser):
 
 
 def declare_all(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of all verbs below, for tools that list them."""
+    """Declare the options of all sub-verbs too, for tools that list them."""
     if isinstance(parser, _Verb) and parser.declare is not None:
         declare, parser.declare = parser.declare, None
         declare(parser)

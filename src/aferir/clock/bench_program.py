@@ -52,7 +52,7 @@ class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
 
 
 class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
-    """Figures of one-shot synchronisations of ends that read the same clock; None if all failed."""
+    """Figures of one-shot synchronisations of ends with the same clock; None if all failed."""
 
     runs: int
     failures: int

@@ -139,7 +139,7 @@ def _take(
     asymmetries_s: Array,
     start_s: Array,
 ) -> _Stamps:
-    """One exchange of every node, with the readings that its client uses."""
+    """Let every node exchange messages once, and read its clock as a client would."""
 
     def draw(nodes: Index, count: int) -> tuple[Single, Single]:
         forward, back = jitter_source(rng, following.network, nodes, count)

@@ -98,7 +98,7 @@ class GlobalClock(_native.GlobalClock):
             return cls(address, port, key, deadline_s, background)
 
     def look(self) -> None:
-        """Synchronise again now: the longer ago the first time, the better the rate.
+        """Synchronise again now; the longer ago the first time was, the better the rate.
 
         Errors: ClockError; the clock continues as before.
         """

@@ -72,7 +72,7 @@ class Ec2:
             return str(driver.create_node(name=name, ex_clienttoken=name, **made).id)
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """Request DescribeInstances for all, and then for each that is missing.
+        """Request DescribeInstances for all instances, and then for each one that is missing.
 
         EC2 describes none of them if it does not know one.
         """

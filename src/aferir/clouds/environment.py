@@ -62,7 +62,7 @@ class Clouds:
         self._context = context
 
     def check(self) -> list[Finding]:
-        """Return one finding, which is `ok`: what a cloud lacks is known only once it is named."""
+        """Return one finding, which is `ok`: what a cloud lacks is only known once it is named."""
         return [Finding(KIND, "ok", "programs may ask clouds for instances")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:

@@ -132,7 +132,7 @@ class LxdCloud:
         return time.perf_counter() - asked
 
     def delete_all(self) -> None:
-        """Delete all instances one after another; then raise the first error, if any."""
+        """Delete all instances one by one, even if some fail; then raise the first error."""
         undo.each(self._give_back, list(self._taken))
 
     def sent_bytes(self) -> int:
@@ -211,7 +211,7 @@ def check(path: Path) -> list[Finding]:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove an instance, or what is left of it, and its entry.
+    """Remove an instance, or what remains of it, and its journal entry.
 
     If a server of aferir's own is gone, its database is gone too; the instance's processes are then
     killed. Instances of other servers survive while their server is down, for example for a

@@ -85,7 +85,7 @@ class OpenNebula:
         return str(self._ask("one.template.instantiate", template, name, False, "", False))
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """Call one.vm.info, or one.vmpool.info if there are many.
+        """Call one.vm.info for each machine, or one.vmpool.info if there are many.
 
         The pool omits machines that have ended, and sometimes addresses.
         """

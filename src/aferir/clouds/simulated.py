@@ -54,7 +54,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int = 1
     memory_bytes: int = 256 * 2**20
     cpu_quota: float | None = None
-    """Share of its CPUs that an instance may use; None: all."""
+    """CPU time that an instance may use, as a share of its CPUs; None: all of it."""
 
     def __post_init__(self) -> None:
         """Check the values. Errors: ValueError that names an impossible one."""
@@ -150,11 +150,11 @@ class SimulatedCloud:
         return time.perf_counter() - asked
 
     def delete_all(self) -> None:
-        """Delete all instances one after another; then raise the first error, if any."""
+        """Delete all instances one by one, even if some fail; then raise the first error."""
         undo.each(self.delete, list(self._instances))
 
     def instance(self, name: str) -> Instance | None:
-        """The instance itself, for tests that make it fail."""
+        """The instance itself; tests use it to make the instance fail."""
         return self._instances[name][2]
 
     def fill_caches(self) -> None:

@@ -243,7 +243,7 @@ def undo(state: State) -> None:
 
 
 def undo_cluster(entry: journal.Entry) -> None:
-    """Remove a cluster, or what exists of it, and its journal entries.
+    """Remove a cluster, or what exists of it, and all of its journal entries.
 
     Its state file is removed first, so that a kill from then on leaves orphans that can be cleaned.
     Errors: OSError if something could not be removed; the entry stays too then.

@@ -59,7 +59,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     disk: str
-    """ID of the disk that it boots from; "" if it has none."""
+    """ID of the disk from which the machine boots; "" if it has no disk."""
     cpus: int
     memory_bytes: int
 

@@ -95,7 +95,7 @@ def of_disk(raw: Path, *, mark: str) -> tuple[Partition, ...]:
 
 
 def candidates(told: str) -> tuple[Partition, ...]:
-    """Candidates from sfdisk's output: root types, then usual ones for Linux, then others.
+    """Candidates from sfdisk's output: root types first, then types usual for Linux, then others.
 
     Equal ones are ordered by position. Size is no criterion, as the largest often contains data.
     """

@@ -35,7 +35,7 @@ def names(file: File, present: Collection[str]) -> list[str]:
 
 
 def join(file: File, folder: Path) -> None:
-    """Join a file's pieces, which are removed, and decompress it; it has its own name then.
+    """Join the pieces of a file under its own name, decompress it, and remove the pieces.
 
     Errors: UsageError if it is compressed but no gzip; OSError.
     """

@@ -69,7 +69,7 @@ def parse_bandwidth(text: str) -> Bandwidth | None:
 
 
 def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedule]:
-    """Return the schedules, changed so that the kernel admits all of them within `free_cpus`.
+    """Change the schedules so that the kernel admits all of them within `free_cpus`.
 
     Runtimes are limited to their period, and periods to what the kernel accepts. If the sum is
     still too large, all runtimes are scaled by one factor. A thread whose runtime is then too short

@@ -56,7 +56,7 @@ def schedules(settings: Settings, threads: Mapping[int, int]) -> dict[int, Sched
 def differing(
     now: Mapping[int, Schedule | None], want: Mapping[int, Schedule | None]
 ) -> list[tuple[int, Schedule | None]]:
-    """Threads whose schedule changes, in the order in which to change them.
+    """Threads whose schedule changes, in the order in which the changes must be made.
 
     Changes that release bandwidth come first, so that another thread can reserve it.
     """

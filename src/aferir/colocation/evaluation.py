@@ -17,8 +17,9 @@ SHARES = (
     0.995,
     0.999,
 )
-"""Shares at which distributions are read: the same in all repetitions, so that they can be
-pooled."""
+"""Shares at which distributions are read; all repetitions use the same ones, so that they can be
+pooled.
+"""
 
 
 class Point(msgspec.Struct, frozen=True):

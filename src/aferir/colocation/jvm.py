@@ -67,7 +67,7 @@ def thread_names(pid: int) -> dict[int, str]:
 
 
 def answers_quit(pid: int) -> bool:
-    """Whether a process is a JVM that handles SIGQUIT, so that the signal does not end it."""
+    """Whether a process is a JVM that handles SIGQUIT, and so is not ended by the signal."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
         maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")

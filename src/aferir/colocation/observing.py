@@ -1,4 +1,4 @@
-"""Observes services: their threads, what they use, their latencies, and what they wait for."""
+"""Observes services: threads, use of resources, latencies, and the resources that they wait for."""
 
 from __future__ import annotations
 

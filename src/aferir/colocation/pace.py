@@ -11,8 +11,10 @@ from aferir.colocation.job import Tick
 from aferir.colocation.settings import Settings
 
 STEADY_S = 10.0
-"""Seconds without a change after which decisions become rarer: the default of `hold_s`, the time
-for which the policy `aferir` keeps a protection, so that none ends meanwhile."""
+"""Seconds without a change after which decisions become rarer. This is the default of `hold_s`, the
+time for which the policy `aferir` keeps a protection: so no protection ends while decisions are
+rare.
+"""
 FAR = 0.5
 """Decisions become rarer only if each service's quantile is below this multiple of its SLA's
 bound."""

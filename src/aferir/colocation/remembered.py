@@ -48,7 +48,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     version 2 only."""
 
     files: tuple[tuple[str, str], ...] = ()
-    """Files of the service's control groups that were written, with what they held before."""
+    """Files of the service's control groups that were written, each with its content before."""
     scope: bool = False
     """Whether the batch program's group is a scope of systemd."""
 
@@ -81,7 +81,7 @@ def read(identifier: str) -> Remembered | None:
 
 
 def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tuple[str, ...]]:
-    """Controllers that other runs switched on in `parents`; the last run switches them off."""
+    """Controllers that other runs have also enabled in `parents`; the last run disables them."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in journal.entries():
         ours = entry.kind == KIND and entry.boot_id == own.boot_id and entry.id != own.id

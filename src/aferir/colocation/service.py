@@ -110,7 +110,7 @@ class Processes:
         return tuple(sorted(self._members))
 
     def _look_at_parents(self, births: int) -> None:
-        """Update the parent of every process, without kernel threads, zombies and this process."""
+        """Read the parent of every process, except kernel threads, zombies and this process."""
         if births and births == self._births:  # it does not matter which others have ended
             pids = set(self._parents)
         else:

@@ -60,7 +60,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     quota_cpus: float | None = None
     """Largest number of CPU seconds per second; None: no limit."""
     cpus: tuple[int, ...] = ()
-    """CPUs that the batch may use; (): all."""
+    """CPUs that the batch may use; (): all CPUs."""
     suspended: bool = False
     """True if the batch is stopped, to be resumed later."""
     memory_high_bytes: int | None = None
@@ -109,7 +109,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Mode of the policy and cause of its last change; it changes nothing on the machine."""
 
     def unexplained(self) -> Settings:
-        """Return the same settings without their explanation: what they change on the machine."""
+        """Return what these settings change on the machine, without their explanation."""
         return msgspec.structs.replace(self, explanation=Explanation())
 
 

@@ -73,7 +73,7 @@ class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def each(self) -> tuple[WantedService, ...]:
-        """All services: those listed, or else the only one, which this table itself describes."""
+        """All services: the listed ones, or else the one that this table itself describes."""
         return self.services or (self,)
 
 

@@ -23,7 +23,7 @@ _DEFAULT_MEMORY = 2**30
 
 
 class EnvironmentKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys of each `[[environment]]` table, whatever its kind."""
+    """Keys that an `[[environment]]` table of any kind may have."""
 
     name: Annotated[Name, told("each name once")]
 

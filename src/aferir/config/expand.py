@@ -32,7 +32,7 @@ MOST_CELLS = 1000
 
 
 class _Combined(msgspec.Struct, frozen=True):
-    """One workload with a level of every factor that varies it."""
+    """One workload, with one level of each factor that varies it."""
 
     workload: WorkloadTable
     program: Program[Any]
@@ -141,7 +141,7 @@ def _placed(
     host: HostLimits,
     problems: Problems,
 ) -> Iterator[_Placed]:
-    """Cells of one combination, one in each environment that is valid."""
+    """Cells of one combination of levels, one cell in each valid environment."""
     own = tuple((factor, level) for factor, level in one.levels if factor.field)
     for environment in environments:
         spec = variant(environment, own, kinds=kinds, host=host, problems=problems)

@@ -126,7 +126,7 @@ def _factors(document: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _chosen(explain: Explain, found: _Found, read: Fields) -> _Found:
-    """Features that the file selects; one that the environment lacks is an error."""
+    """Features that the file selects; it is an error to select one that is not there."""
     names = [one.name for one in found.varied]
     for key, wanted in (("causes", explain.causes), ("fold", [explain.fold] * bool(explain.fold))):
         for name in wanted:

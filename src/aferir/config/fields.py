@@ -53,7 +53,7 @@ class Fields:
                 )
 
     def read(self, struct: type[msgspec.Struct], others: Collection[str] = ()) -> dict[str, Any]:
-        """Valid values of the keys that the struct declares, by attribute.
+        """Read the keys that the struct declares; returns the valid values by attribute.
 
         `others` are keys that are read elsewhere.
         """

@@ -169,7 +169,7 @@ def plan_of(
 def _with_hosts(
     document: Mapping[str, object], here: HostLimits, problems: Problems
 ) -> tuple[dict[str, object], tuple[HostSpec, ...], HostLimits]:
-    """The document with its hosts by name, all hosts, and the resources that it permits to use."""
+    """Replace hosts by their names; returns the document, all hosts, and resources to use."""
     found, hosts = with_allocations(document, problems)
     others = {one.name: capped(here.at(one.name), one) for one in hosts}
     return found, hosts, msgspec.structs.replace(here, others=others)
@@ -194,7 +194,7 @@ def _environments(
     server: ServerSpec | None,
     problems: Problems,
 ) -> tuple[list[EnvironmentTable], list[str]]:
-    """Environments that can be read, and the names of all of them.
+    """Environments that can be read, and the names of all tables.
 
     With a `[server]` all environments are accounted separately, for their costs of I/O.
     """

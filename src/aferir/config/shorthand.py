@@ -44,7 +44,7 @@ def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[d
 def alike(
     tables: Sequence[Mapping[str, object]], kinds: Mapping[str, Kind]
 ) -> list[dict[str, object]]:
-    """Give all tables the CPU limit of the kind with the lowest one, unless a table sets CPUs."""
+    """Set all tables to the smallest CPU limit that any of their kinds has, unless CPUs are set."""
     most = [kinds[str(table["kind"])].most_cpus for table in tables]
     fewest = min((cpus for cpus in most if cpus is not None), default=None)
     if fewest is None or any("cpus" in table or "pin" in table for table in tables):

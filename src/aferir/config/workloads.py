@@ -38,7 +38,7 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys of each `[[workload]]` table, whatever its program."""
+    """Keys that a `[[workload]]` table of any program may have."""
 
     name: Annotated[Name, told("each name once")]
     time_limit_s: (
@@ -72,7 +72,7 @@ def read_workload(
     experiment: Experiment,
     problems: Problems,
 ) -> WorkloadTable | None:
-    """Read one `[[workload]]` table; None if its name or program is wrong."""
+    """Read one `[[workload]]` table; returns None if its name or program is wrong."""
     fields = Fields(table, path, problems)
     program = fields.choice("program", tuple(programs), f'program = "{next(iter(programs))}"')
     own = declared_by(programs[program]) if program is not None else ()

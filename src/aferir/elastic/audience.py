@@ -31,7 +31,7 @@ class Clock(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """The viewers that one place runs: their arrival times, options and common start."""
+    """Viewers that run in one place: their arrival times, options and common start."""
 
     url: str
     options: tuple[str, ...]
@@ -141,7 +141,7 @@ def run_share(share: Share) -> Part:
 
 
 def together(parts: Sequence[Part]) -> Watched:
-    """Combine the results of all parts (at least one) as if one program had run all viewers."""
+    """Combine the results of all places (at least one) as if one program had run all viewers."""
     seen = [part.watched for part in parts]
     startups_s = sorted(second for part in parts for second in part.startups_s)
     counts = [field.name for field in msgspec.structs.fields(Watched) if field.type is int]
@@ -183,7 +183,7 @@ def health(parts: Sequence[Part]) -> tuple[Series, ...]:
 
 
 def unhealthy(parts: Sequence[Part]) -> str:
-    """Places whose program was itself too late, with counts; "" if there are none."""
+    """Places whose viewers' program was itself too late, with counts; "" if there is none."""
     named = zip(_names(parts), parts, strict=True)
     counts = [(name, part.watched.own_violations) for name, part in named]
     return ", ".join(f"{name} ({count})" for name, count in counts if count)

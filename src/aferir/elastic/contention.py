@@ -60,7 +60,7 @@ class Underway:
         self._now = 0.0
 
     def add(self, now: float, node: int, alone_s: float, wake_s: float = 0.0) -> None:
-        """Request an allocation that takes `alone_s` without others; infinity: it never ends.
+        """Request an allocation that takes `alone_s` if no other is under way; infinity: for ever.
 
         Waking its host adds `wake_s`, in which nothing shared is used.
         """

@@ -1,4 +1,4 @@
-"""Hosts that hibernate without an instance: they save energy, but allocations wait for them.
+"""Hosts that hibernate while they have no instance: this saves energy, but delays allocations.
 
 Dutra 2015, 5.5, proposes it for the servers that an elastic service has released: a busy and an
 idle one differ little in power, so only one that is off or asleep saves energy.

@@ -55,7 +55,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
-    """Simulation of one cell, without and with allocations that delay one another."""
+    """Simulation of one cell, with and without allocations delaying one another."""
 
     cell: Cell
     alone: tuple[int, ...]

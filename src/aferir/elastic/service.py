@@ -39,7 +39,7 @@ class Site(Protocol):
         ...
 
     async def release_all(self) -> None:
-        """Release all instances that an earlier Front left."""
+        """Release all instances that an earlier run of Front has left behind."""
         ...
 
     def sent_bytes(self) -> int:

@@ -27,7 +27,7 @@ class CloudSite:
 
     def __init__(self, cloud: Cloud) -> None:
         self.servers: list[Server] = []
-        """All instances ever created, in the order in which they became ready."""
+        """All instances that were ever created, in the order in which they became ready."""
         self._cloud = cloud
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="cloud")
         self._making: dict[int, asyncio.Future[Server]] = {}
@@ -89,7 +89,7 @@ class CloudSite:
         return self._silent[node] < _SILENT_LOOKS
 
     async def release_all(self) -> None:
-        """Release every instance, including those of an earlier Front."""
+        """Release every instance, including those that an earlier run of Front has left behind."""
         await asyncio.gather(*(self.release(node) for node in list(self._making)))
         await asyncio.get_running_loop().run_in_executor(self._threads, self._cloud.delete_all)
 

@@ -41,7 +41,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     trace_s: tuple[float, ...] | None = None
     """Arrival times in seconds, which replace those drawn from the load."""
     shared: Contention = Contention()
-    """Resources that allocations under way share, and so delay one another."""
+    """Resources that allocations share while they are under way, and so delay one another."""
     hibernation: Hibernation | None = None
     """Hosts that hibernate; None: hosts are not simulated."""
 

@@ -24,7 +24,7 @@ from aferir.linux.process import Completed
 from aferir.linux.running import Running
 
 _CHUNK = 1 << 20
-"""Size in bytes of the piece of a file in one message."""
+"""Size in bytes of the piece of a file that one message carries."""
 _POLL_S = (0.002, 0.02)
 """First and longest polling period of a running program, in s; it doubles in between."""
 _ANSWER_S = 300.0
@@ -183,13 +183,13 @@ def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any
 
 
 def _status(socket: JsonSocket, pid: int) -> dict[str, Any] | None:
-    """Status of a program that has ended, which the agent then discards; None while it runs."""
+    """Status of a program that has ended, which the agent then forgets; None while it runs."""
     status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
     return dict(status) if status["exited"] else None
 
 
 def _kill_marked(socket: JsonSocket, mark: str, program: int) -> dict[str, Any]:
-    """Kill a program and its descendants; returns its status, which the agent then discards."""
+    """Kill a program and its descendants; returns its status, which the agent discards."""
     aim = {"AIM": f"{undo.MARK}={mark}", "FIRST": str(program)}
     killer = _start(socket, ["/bin/sh", "-c", _KILL], aim, capture=False)
     deadline_s = wait.after(_ANSWER_S)

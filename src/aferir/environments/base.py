@@ -149,8 +149,8 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     tenants.
     """
     entering: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = _no_members
-    """Returns commands of the host that run a given command inside: one, by name, for each member
-    with its own kernel, whose load can only be read there.
+    """For a given command, returns the commands of the host that run it inside, by name: one for
+    each member with its own kernel, since only there its load can be read.
     """
     elsewhere: Callable[[Asked], Measured] | None = None
     """Runs a program in an instance on another host, between two snapshots taken there; None: the
@@ -260,7 +260,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     has_image: bool = False
     """True if instances start from the image, which includes the Debian packages of programs."""
     any_program: bool = True
-    """True if any program runs in it; False if only those that name it, as programs for clouds do.
+    """True if any program runs in it; False if only programs that name the kind do, as for clouds.
     """
     features: tuple[Feature, ...] = ()
     """Features that can be removed from its instances to measure their cost."""

@@ -54,7 +54,7 @@ class Inside:
         self._open = True
 
     def greet(self, timeout_s: float) -> None:
-        """Wait for the first message of the program inside, which says that it runs.
+        """Wait for the first message of the program inside, which says that the program runs.
 
         Errors: ProgramError if it exits, or sends nothing in time.
         """
@@ -167,7 +167,7 @@ class Inside:
         )
 
     def _kill(self, task: int, answers: queue.SimpleQueue[_Message | None]) -> bytes:
-        """End all processes of a task; returns what it wrote to its standard error meanwhile."""
+        """End all processes of a task; returns what it still wrote to its standard error."""
         said = b""
         with contextlib.suppress(ProgramError, TimeoutExpired):  # then it dies with the instance
             self._send("K", task)

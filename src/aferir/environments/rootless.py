@@ -1,9 +1,10 @@
 """Instances of an ordinary user: their layer is mounted in a user namespace, without limits.
 
-Root in the namespace is that user outside, so the userland has to belong to the user. An overlay in
-a user namespace takes Linux 5.11, and the option `userxattr` (filesystems/overlayfs.rst). Control
-groups are root's, so an instance has no limits and no accounts of its own, and is not frozen while
-it waits: between two commands only its first program is left, which waits for the next.
+Root in the namespace is the ordinary user outside of it, so the userland must belong to that user.
+An overlay in a user namespace needs Linux 5.11, and the option `userxattr`
+(filesystems/overlayfs.rst). Control groups are root's, so an instance has no limits and no accounts
+of its own, and is not frozen while it waits: between two commands only its first program is left,
+which waits for the next.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class SandboxInstance:
 
 
 def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove an instance, in whatever state it is, and its journal entry.
+    """Remove an instance in any state, and its journal entry.
 
     It also cleans up after a dead owner. Errors: OSError if a process, a group, a mount or a
     folder is left; then the entry is left too.

@@ -23,7 +23,7 @@ _VARIABLE = "AFERIR_TENANTS"
 
 
 def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
-    """Allocate one instance, or one for each tenant of the specification, one after another.
+    """Allocate one instance, or one for each tenant, one after another.
 
     Errors: those of the environment; instances allocated before the error are released.
     """

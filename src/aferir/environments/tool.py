@@ -1,4 +1,4 @@
-"""Declares one kind of sandbox: above all the command line that starts an instance."""
+"""Declares one kind of sandbox, mainly the command line that starts an instance."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     version: tuple[str, ...]
     """Command whose first line of output is the tool's version."""
     command: Callable[[Place], Sequence[str]]
-    """Command that starts an instance; it ends with the first program and its arguments."""
+    """Command that starts an instance; its last words are the first program and that program's
+    arguments.
+    """
     check: Callable[[], list[Finding]] = list
     """Returns further findings on this machine; changes nothing."""
     ready: Callable[[EnvironmentSpec], None] = lambda _: None
@@ -59,9 +61,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     own_kernel: Callable[[EnvironmentSpec], bool] = lambda _: False
     """True if its programs do not use the host's kernel."""
     engine: bool = False
-    """True if the tool keeps records of its instances, which killing it could corrupt. Then it is
-    not a member of their control groups, but is told their name. It may outlive us until it has
-    cleaned up: an instance ends once the input of its first program is closed.
+    """True if the tool keeps records of its instances, which could be corrupted by killing the
+    tool. The tool is then no member of their control groups, but receives the groups' name. It may
+    outlive aferir until it has cleaned up: an instance ends once the input of its first program is
+    closed.
     """
     group: str = ""
     """Pattern of the name of the control group that an engine makes below the instance's; empty: it

@@ -41,7 +41,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Crossing(msgspec.Struct, frozen=True):
-    """A weight at which another environment becomes first, with all others unchanged."""
+    """A weight at which another environment becomes first if all other weights are unchanged."""
 
     weight: float
     environment: str
@@ -80,7 +80,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     costs: tuple[Cost, ...]
     unsure: tuple[str, ...]
-    """Figures whose error is unknown, such as `price`: they were not drawn."""
+    """Figures whose error is unknown, such as `price`, so that they were not drawn."""
     draws: int = DRAWS
     seed: int
 

@@ -1,4 +1,4 @@
-"""Keeps connections alive: one thread for all hosts, which never waits for any of them."""
+"""Keeps connections alive by one thread for all hosts, which never waits for any of the hosts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Attended(Protocol):
 
 
 class Attendant:
-    """Keeps connections alive from one thread, which runs while there is any connection."""
+    """Keeps connections alive by one thread, which runs while there is any connection."""
 
     def __init__(self, period_s: float = ALIVE_S) -> None:
         self._period_s = period_s

@@ -147,7 +147,7 @@ def shell_script(token: str) -> bytes:
 
 
 def start_script(token: str) -> bytes:
-    """Script that replaces the shell on the host by Python, which reports that it has started."""
+    """Script that replaces the shell on the host by Python, which then reports that it runs."""
     return _START.format(mark=PYTHON, token=token).encode()
 
 

@@ -1,4 +1,4 @@
-"""Packs the agent into one archive: our modules, msgspec, and programs that measure others."""
+"""Packs the agent into one archive: aferir's modules, msgspec, and the measuring programs."""
 
 from __future__ import annotations
 

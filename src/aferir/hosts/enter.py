@@ -76,6 +76,6 @@ def by_ssh(ssh: str) -> str:
 
 
 def read(text: str) -> tuple[str, str]:
-    """Parse one request into its action and its command; both are empty after the last one."""
+    """Parse one request; returns its action and its command, or two empty texts at the end."""
     act, _, command = text.strip().partition(" ")
     return act, command

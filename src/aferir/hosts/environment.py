@@ -143,7 +143,7 @@ class RemoteEnvironment:
         return RemoteInstance(spec, *self.request(spec))
 
     def request(self, spec: EnvironmentSpec) -> tuple[Line, messages.Allocated]:
-        """Make an instance there; returns also the connection over which it is used."""
+        """Make an instance there; also returns the connection over which the instance is used."""
         request = messages.Allocate(self.kind, msgspec.json.encode(spec))
         made = self._host.ask(request, messages.Allocated)
         return self._host.line(), made
@@ -179,7 +179,7 @@ def series_by_our_clock(one: Series, clock: Clock | None) -> Series:
 
 
 class RemoteInstance:
-    """An instance on a host. It is measured there, so that nothing is sent during a run."""
+    """An instance on another host, measured there, so that no messages disturb a run."""
 
     def __init__(self, spec: EnvironmentSpec, line: Line, made: messages.Allocated) -> None:
         self.spec = spec
@@ -239,11 +239,11 @@ class RemoteInstance:
         )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy a file; its content is sent once, however often it is put."""
+        """Copy a file; its content is sent once, even if it is copied into several instances."""
         self.write(destination, source.read_bytes(), source.stat().st_mode & 0o777)
 
     def write(self, destination: PurePosixPath, content: bytes, mode: int = 0o644) -> None:
-        """Write a file in the instance; its content is sent once, however often it is written."""
+        """Write a file in the instance; its content is sent once, even if it is written often."""
         digest = hashlib.sha256(content).hexdigest()
         if not self._line.ask(messages.Offer(digest), bool):
             for start in range(0, len(content), _PIECE):
@@ -265,7 +265,7 @@ class RemoteInstance:
         self._line.tell(messages.Resume(self._number))
 
     def release(self) -> float:
-        """Release it; if the connection is broken, the agent releases it by itself."""
+        """Release the instance; if the connection is broken, the agent does so by itself."""
         clock = time.perf_counter()
         try:
             return self._line.ask(messages.Release(self._number), float)

@@ -36,7 +36,7 @@ _LAST_WORDS_S = 0.05
 _ENDING_S = 3.0
 """Time in s to wait for a host that closed its output to end, and for its last error output."""
 _GIVING_UP_S = 0.5
-"""Time in s in which the command that reaches a host may end by itself, once nobody needs it."""
+"""Time in s for the command that reaches a host to end by itself, once it is no longer needed."""
 _PIECE = 2**12
 """Largest number of bytes of error output to read at once, and to keep of one line."""
 _LINES = 50
@@ -147,7 +147,7 @@ class Line:
         return ended
 
     def _farewell(self, within_s: float) -> bool:
-        """True if the agent says within that time that it has released everything."""
+        """True if the agent reports within `within_s` that it has released everything."""
         deadline_s = wait.after(within_s)
         with contextlib.suppress(AferirError, OSError, frames.Silence, msgspec.MsgspecError):
             while not self._released:
@@ -311,7 +311,7 @@ class Line:
         return self._refused(f"{why} ({said})" if said else why, known or f"try by hand: {by_hand}")
 
     def _hear(self, errors: IO[str] | None) -> None:
-        """Thread that reads the error output until all processes that hold it have ended."""
+        """Read the error output, in a thread, until all processes that hold it open have ended."""
         assert errors is not None
         rest = b""
         with errors:  # read without a buffer, whose lock would outlive us where we exit first

@@ -1,4 +1,4 @@
-"""Aggregates links between hosts at all of their ends, or at none.
+"""Aggregates links between hosts at all of their ends, or at none of them.
 
 A guard on each host undoes the change there unless it is confirmed in time (`aggregation.guard`).
 So no end stays changed if the connection to a host, this process or the links are lost on the way.
@@ -94,7 +94,7 @@ def apply(
 
 
 def undo(one: End, name: str) -> None:
-    """Undo the change at one end; if that fails, its guard undoes it, or nothing was changed."""
+    """Undo the change at one end; if that fails, its guard undoes the change, if there is one."""
     with suppress(AferirError):
         one.aggregate("undo", name)
 

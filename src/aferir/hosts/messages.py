@@ -173,7 +173,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Name of a host as its kernel has it, and its addresses."""
+    """Name of a host as its kernel reports it, and the host's addresses."""
 
     name: str
     networks: tuple[str, ...]
@@ -208,7 +208,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     remedy: str = ""
     echo: int = 0
-    """`sent_ns` of the `Alive` that it answers; 0 if it answers a request."""
+    """`sent_ns` of the `Alive` message that this answers; 0 in an answer to a request."""
     unix_ns: int = 0
     """The agent's `steady.unix_ns` in an answer to `Alive`."""
     ended: bool = False

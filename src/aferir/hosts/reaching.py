@@ -57,7 +57,7 @@ class Reached(msgspec.Struct, frozen=True):
         }
 
     def close(self) -> list[str]:
-        """End all connections, then all allocations; returns messages about what was left on hosts.
+        """End all connections, then all allocations; returns messages about what remains on hosts.
 
         If an agent did not end by itself, a new one cleans up first.
         """

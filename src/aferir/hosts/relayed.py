@@ -27,8 +27,7 @@ _HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
 the original variable by its value on the first host.
 """
 _NOBODY = "/bin/false"
-"""Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
-"""
+"""Launch command for daemons on other hosts; never used, since mpirun starts all daemons itself."""
 _STEP_S = 60.0
 _FAILED = 255
 
@@ -113,7 +112,7 @@ class Relayed:
                     one.join(1.0)
 
     def _serve(self, place: int, timeout_s: float | None) -> None:
-        """Run requested commands on one host until there are no more; then end its programs."""
+        """Run the commands that one host requests, until it ends; then end their programs."""
         with contextlib.suppress(AferirError):  # the program says what it lacks
             while self._serve_once(place, timeout_s):
                 pass

@@ -51,7 +51,7 @@ class Service:
         self._power: Found | None = None
 
     def answer(self, request: messages.AnyRequest) -> object:  # noqa: C901, PLR0911
-        """Carry out one request; None if it has no value. Errors: AferirError, OSError."""
+        """Carry out one request; returns None if it has no value. Errors: AferirError, OSError."""
         match request:
             case messages.Describe():
                 return self._host()

@@ -121,9 +121,9 @@ class Ways(Protocol):
     """How a program on the first host, or in the instance there, reaches the others."""
 
     names: Sequence[str]
-    """Names by which the hosts, or the instances on them, know one another."""
+    """Names by which the hosts, or the instances on them, address one another."""
     addresses: Sequence[str]
-    """Address of each, at which the others reach it."""
+    """Address of each instance, at which the others reach it."""
 
     def variables(self) -> dict[str, str]:
         """Environment variables that a program needs to reach the others."""

@@ -1,4 +1,4 @@
-"""A disk that a machine boots by itself, by BIOS and by UEFI, whatever its disk and network are.
+"""A disk from which a machine boots by BIOS or UEFI, with any usual disk or network controller.
 
     sector 0        boot.img of GRUB, with the protective MBR of the GPT
     partition 1     core.img of GRUB, for BIOS (GRUB manual, "BIOS installation")

@@ -60,13 +60,13 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of a group for all its members together; None: no limit."""
+    """Limits that apply to all members of a group together; None: no limit."""
 
     cpus: float | None = None
     """CPU seconds per second that all members together may use."""
     memory_bytes: int | None = None
     nice: int | None = None
-    """Weight of all members together: that of one process with this nice value."""
+    """Weight of all members together, equal to that of one process with this nice value."""
     accounted: bool = False
     """True if groups are made even without a limit, to read the resource use of the members."""
 

@@ -31,8 +31,9 @@ left too.
 def clean(entries: Sequence[Entry], cleaners: Mapping[str, Cleaner]) -> list[str]:
     """Remove what each entry announces and erase it; returns messages about failures.
 
-    `cleaners` are by kind of entry, in the order of the calls: things that depend on others are
-    removed first. Entries whose kind has no cleaner are left, and so are those that failed.
+    `cleaners` has a cleaner for each kind of entry, and they are called in this order: things that
+    depend on others are removed first. Entries whose kind has no cleaner are left, and so are those
+    that failed.
     """
     problems = []
     places = {kind: place for place, kind in enumerate(cleaners)}

@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     pid_namespace: int = _FIRST_NAMESPACE
     """Pid namespace in which the owner's pid is valid (pid_namespaces(7))."""
     host: str = ""
-    """Name of the owner's host: a home that several hosts share has one journal for all of them."""
+    """Name of the owner's host; if hosts share a home, they also share one journal."""
     details: dict[str, str]
     kept_by: str = ""
     """Path of a file; while it contains this entry's id, the thing outlives its owner."""

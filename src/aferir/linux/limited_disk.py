@@ -193,7 +193,7 @@ def give_back(entry: Entry) -> None:
 
 
 def _is_detached(have: cgroup.Layout, file: Path) -> bool:
-    """Detach all devices of the file; True if there was none."""
+    """Detach all devices of the file; returns True if there was none to detach."""
     devices = _devices(file)
     for device in devices:
         _lift(have, device)

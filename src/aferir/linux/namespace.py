@@ -49,7 +49,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Star(msgspec.Struct, frozen=True):
-    """Hosts (namespaces) that are connected by one bridge, which has its own namespace."""
+    """Hosts (namespaces) connected by one bridge, which is in a namespace of its own."""
 
     hosts: tuple[Host, ...]
     bridge: str

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reserved() -> Iterator[int]:
-    """Reserve a TCP port, free on all IPv4 addresses, that the kernel gives to nobody meanwhile.
+    """Reserve a free TCP port (on all IPv4 addresses) that the kernel assigns to nobody meanwhile.
 
     A socket of ours is bound to it, so the kernel never chooses it for another program. A server
     that sets SO_REUSEADDR, as servers do, may listen on it all the same, since ours has that option

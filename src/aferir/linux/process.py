@@ -246,7 +246,7 @@ def _kill(child: subprocess.Popen[str], grace_s: float) -> None:
 
 
 def _ends_within(pid: int, seconds: float) -> bool:
-    """Wait for a child without reaping it, which would release its pid."""
+    """Wait for a child, but do not reap it, since that would release its pid."""
 
     def ended() -> bool:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

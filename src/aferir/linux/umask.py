@@ -13,7 +13,7 @@ _READABLE = 0o022
 
 
 def everybody_reads() -> None:
-    """Set the umask so that all users may read what this process and its children make.
+    """Set the umask so that all users may read the files of this process and its children.
 
     It is not restored, because two threads that restore it would interfere.
     """

@@ -126,7 +126,7 @@ def _kill(look: Callable[[], list[int]], wait_s: float, clock: Clock) -> int:
 
 
 def processes(proven: Callable[[list[str], dict[str, str]], bool]) -> list[int]:
-    """Every process but this one that `proven` accepts by its arguments and environment."""
+    """Every process except this one whose arguments and environment `proven` accepts."""
     return [pid for pid in _processes() if _is(pid, proven)]
 
 

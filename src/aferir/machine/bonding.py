@@ -26,7 +26,7 @@ def is_there() -> bool:
 
 
 def require(mode: str) -> None:
-    """Check that the driver, which `mode` needs, is there. Errors: MissingError."""
+    """Check that the bonding driver is there, which `mode` needs. Errors: MissingError."""
     if not is_there():
         raise MissingError(
             f"`{mode}` needs the bonding driver, which this kernel does not have",

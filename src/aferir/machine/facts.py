@@ -56,7 +56,7 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     cgroups: str
     """Version of control groups: `v1`, `v2`, `hybrid` or `none`."""
     own_group: str
-    """Control group that limits this process, and how; empty: there is none."""
+    """Control group that limits this process, and how it does so; empty: there is none."""
     limits: Limits = Limits()
     """Limits of control groups around us, e.g. those of a container."""
     transparent_huge_pages: str

@@ -55,7 +55,7 @@ def refuse_exhaustion(error: AferirError | OSError, what: str) -> None:
 
 
 def complaint(stdout: str) -> Failure | None:
-    """Failure that an aferir command reports as JSON on its last line; None if none."""
+    """Failure that an aferir command reports as JSON on its last line; None without one."""
     last = stdout.rstrip().rpartition("\n")[2]
     try:
         told = msgspec.json.decode(last, type=_Complaint).error

@@ -17,8 +17,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     provider: ProviderName
     image: str = ""
-    """Name or id of an image that serves once it has booted; empty for OpenNebula, whose template
-    names it.
+    """Name or id of an image that serves requests once it has booted; empty for OpenNebula, where
+    the template names it.
     """
     size: str = ""
     """Name or id of a flavor, service offering or instance type; OpenNebula: of a template; LXD: of

@@ -17,4 +17,4 @@ class Finding(msgspec.Struct, frozen=True):
     status: Status
     message: str
     remedy: str = ""
-    """Command that mends it, or the reason why none can."""
+    """Command that removes the lack, or the reason why no command can."""

@@ -73,9 +73,9 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     sudo: bool = False
     """True if the agent is started as root by sudo(8), which must not ask for a password."""
     cpus: int | None = None
-    """Largest number of CPUs to use there; None: all that are found."""
+    """Largest number of the host's CPUs to use; None: all that are found."""
     power: str = ""
-    """Source of its power as that host names it, e.g. `rapl`; empty: none is read."""
+    """Source of the host's power, as the host names it, e.g. `rapl`; empty: none is read."""
     allocated: AllocationSpec | None = None
     """Allocation that provides this host; `reach` is known once it has been made. None: the host
     exists already.
@@ -83,7 +83,7 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     number: int = 0
     """Number of the host within its allocation, from 1; 0: the host is part of none."""
     memory_bytes: int | None = None
-    """Largest amount of memory to use there, in bytes; None: all that is found."""
+    """Largest amount of the host's memory to use, in bytes; None: all that is found."""
     cloud: Wanted | None = None
     """Instances of a cloud that serve as this host, one for each environment allocated on it; its
     address replaces `{address}` in `reach`. None: the host exists already.

@@ -115,7 +115,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Pattern = "pair"
     """`pair`: host1 to host2; `fan-out`: host1 to all others; `fan-in`: all others to host1."""
     connections: int = 1
-    """Connections of each tenant between each pair of hosts."""
+    """Number of connections of each tenant between each pair of hosts."""
     tenants: int = 1
     """Number of program pairs at the same time, each in its own container if there are enough."""
     seconds: float = 3.0

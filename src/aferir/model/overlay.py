@@ -19,7 +19,7 @@ class Overlay(msgspec.Struct, frozen=True, kw_only=True):
     """An Ethernet among instances on several hosts, as one of them sees it: a VXLAN (RFC 7348)."""
 
     number: int
-    """VXLAN Network Identifier, which tells it from other networks of the same hosts."""
+    """VXLAN Network Identifier, which distinguishes this network from others of the same hosts."""
     names: tuple[str, ...]
     """Host name of each instance."""
     hosts: tuple[str, ...]

@@ -43,7 +43,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     required: bool = False
     default: Any = None
     unset: str = ""
-    """Meaning of a parameter that is not set, for one whose default is None."""
+    """What it means that the parameter is not set, if its default is None."""
     least: float | None = None
     most: float | None = None
     above: float | None = None

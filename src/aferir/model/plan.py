@@ -188,7 +188,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Kind of the environment, with its host if that is another one."""
+        """Kind of the environment, and its host if it is on another host."""
         return f"{self.kind}@{self.host}" if self.host else self.kind
 
     def machines(self) -> int:

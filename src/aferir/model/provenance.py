@@ -23,7 +23,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     started_unix_ns: int
     ended_unix_ns: int | None = None
-    """None while it is running, or if it was killed."""
+    """Time of the end; None while it is running, or if it was killed."""
     spent_s: float | None = None
     """Part of the run's time limit in s used at its end, over all starts so far. Only time in which
     aferir and its programs were running counts, and changes of the system's date do not matter.

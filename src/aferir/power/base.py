@@ -58,7 +58,7 @@ def worth(device: Description) -> str:
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading; what the source does not report is None."""
+    """One reading of a source; a value that the source does not report is None."""
 
     power_w: float | None = None
     energy_j: float | None = None
@@ -72,7 +72,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(Protocol):
-    """One device, which `read` queries; arithmetic on its readings is separate."""
+    """One device, which `read` queries; computations on its readings are elsewhere."""
 
     def describe(self) -> Description:
         """Properties of the readings. Errors: PowerError, MissingError."""

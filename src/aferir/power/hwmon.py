@@ -35,7 +35,7 @@ class Hwmon:
         )
 
     def read(self) -> Reading:
-        """The present input, or its average if that is all there is."""
+        """Read the present input power, or its average if the chip reports only that."""
         raw = number(self._input())
         if not math.isfinite(raw):
             raise PowerError("the power sensor cannot be read", remedy="see `sensors -u`")

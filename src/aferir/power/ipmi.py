@@ -24,7 +24,7 @@ class Ipmi:
         self._fetch = fetch or _fetch
 
     def describe(self) -> Description:
-        """Description of the controller; its sampling period is that of its mean alone."""
+        """Description of the controller; its sampling period refers to its mean value only."""
         state = _STATE.search(self._fetch())
         return Description(
             name="ipmi",

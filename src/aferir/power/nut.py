@@ -17,7 +17,7 @@ _UPS = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Nut:
-    """One UPS of one upsd. Its power includes everything that it feeds besides the server."""
+    """One UPS of one upsd. Its power includes everything that it feeds, not only the server."""
 
     def __init__(
         self,
@@ -50,7 +50,10 @@ class Nut:
         )
 
     def read(self) -> Reading:
-        """Power from whichever figures there are. Errors: PowerError that says what is missing."""
+        """Power from the figures that the UPS reports.
+
+        Errors: PowerError that says what is missing.
+        """
         variables = parse_list(self._fetch())
         found = told(variables, self._nominal)
         status = variables.get("ups.status", "").split()

@@ -35,7 +35,7 @@ def risen(pairs: Iterable[tuple[int, int]]) -> float | None:
 
 
 class Probe(Protocol):
-    """Names files of counters, and computes samples from their contents before and after a run."""
+    """Names the files of counters to read, and computes samples from their contents."""
 
     name: str
 

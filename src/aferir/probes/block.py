@@ -18,7 +18,7 @@ _COLUMNS = {
 
 
 def parse_diskstats(text: str, told: str = "") -> dict[str, dict[str, int]]:
-    """Counters of each whole device with no other one below it, so that no byte counts twice.
+    """Counters of each whole device with no other device below it, so that no byte counts twice.
 
     `told`: which devices are below which, as the host describes it (`stack.describe_blocks`).
     """

@@ -29,7 +29,7 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 class MemoryProbe:
-    """Memory that is no longer available, and swapped pages."""
+    """Memory that is in use at the end of a run, and swapped pages."""
 
     name = "memory"
 

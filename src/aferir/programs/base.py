@@ -86,8 +86,9 @@ class Command(msgspec.Struct, frozen=True):
     `arguments`.
     """
     files: tuple[Path, ...] = ()
-    """Other files on the host's disk that the program reads. They are put beside it, and arguments
-    that name one are changed to its path there."""
+    """Other files on the host's disk that the program reads. They are put into the same folder;
+    arguments that name such a file are changed to its path there.
+    """
     there: Command | None = None
     """Command to run instead if the environment is on several hosts, or on another host while
     `program` is this installation of aferir; None: there is none. It learns the hosts from the

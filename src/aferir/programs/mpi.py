@@ -106,7 +106,7 @@ def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
 def preloaded(
     library: Path, *, report: bool, rule: Rule = "short", rate_s: float = 0.0
 ) -> dict[str, str]:
-    """Environment variables by which all ranks read one MPI_Wtime: see docs/reference/mpi.md.
+    """Environment variables that make all ranks read one MPI_Wtime: see docs/reference/mpi.md.
 
     Hosts compare clocks within MPI_Init, and once more after `rate_s` seconds, from which the
     difference of the clocks' rates is known; 0: only their offset is corrected.
@@ -157,7 +157,7 @@ def find_library(mpi: Mpi) -> Path:
 
 
 def name_in_version(text: str) -> Mpi | None:
-    """The MPI whose mpirun printed this as its version; None: another one."""
+    """The MPI whose mpirun prints this text as its version; None: another MPI."""
     if re.search(r"Open ?MPI|OpenRTE|PRRTE", text):
         return "openmpi"
     return "mpich" if re.search(r"HYDRA|MPICH", text, flags=re.IGNORECASE) else None

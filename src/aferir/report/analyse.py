@@ -118,7 +118,7 @@ def _specifications(plan: Plan) -> dict[str, dict[str, Parameter]]:
 
 
 def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
-    """Sentences about the metric that the plan names, then about comparisons; emulated ones last.
+    """Sentences about the plan's metric, then about comparisons; emulated environments come last.
 
     A plan with the baseline alone has no comparisons; then the metric is the duration by default.
     """

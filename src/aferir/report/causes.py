@@ -26,7 +26,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     """Cost as a share of the baseline's value; negative if it saves."""
     interval: Interval | None = None
-    """Simultaneous interval of the effect for all causes together; None if there is none."""
+    """Interval of the effect, whose level holds for all causes together; None if there is none."""
     p_value: float | None = None
     """P value of the hypothesis that the cause costs nothing, adjusted for the number of causes."""
     claimed: bool = True

@@ -82,7 +82,7 @@ def _several(runs: Evaluation | Sequence[Evaluation]) -> Sequence[Evaluation]:
 
 
 def _cells(runs: Sequence[Evaluation]) -> _Side:
-    """Cells by group and environment: one of each run that has results for it."""
+    """Group cells by group and environment: one cell of each run that has results for it."""
     found: dict[tuple[str, str], tuple[CellResult, ...]] = {}
     for run in runs:
         for cell in run.cells:
@@ -93,7 +93,7 @@ def _cells(runs: Sequence[Evaluation]) -> _Side:
 
 
 def _only_failed(runs: Sequence[Evaluation], name: str) -> list[str]:
-    """Sentences about cells of which a side has nothing but failures."""
+    """Sentences about cells for which one side has only failures."""
     counts: dict[str, int] = {}
     for cell in (cell for run in runs for cell in run.cells):
         counts[cell.cell] = counts.get(cell.cell, 0) + failed(cell)

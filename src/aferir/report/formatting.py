@@ -125,7 +125,7 @@ def _percent_decimals(share: float) -> int:
 
 
 def _signed(value: float, decimals: int) -> str:
-    """A number with its sign; without one if it is rounded to zero."""
+    """A number with its sign; the sign is omitted if the number is rounded to zero."""
     if not math.isfinite(value):
         return number(value)
     text = f"{value:+,.{decimals}f}"

@@ -191,7 +191,7 @@ def _said(one: Altered) -> str:
 
 
 def shortened(what: str, name: str) -> str:
-    """A commit with its first digits, and anything else as it is; a word for what is not known."""
+    """First digits of a commit; other values unchanged; a word for an unknown value."""
     if not name:
         return "unknown"
     if what != "commit":

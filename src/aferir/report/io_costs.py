@@ -145,7 +145,7 @@ def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun 
 
 
 def volume(seen: _Seen, tenants: int = 1) -> float:
-    """Volume in bytes: as the program reports it, else as system calls moved it."""
+    """Volume in bytes, as the program reports it, or else as its system calls moved it."""
     if ("io_volume_bytes", "program") in seen:
         return seen["io_volume_bytes", "program"] * tenants
     sides: tuple[Side, ...] = ("instance", "host")

@@ -160,7 +160,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the environment, or of its family where the curve runs along one of its factors."""
     emulated: bool
     label: str
-    """Name that tells several curves of one environment apart; empty if there is only one."""
+    """Name that distinguishes several curves of one environment; empty if it has only one curve."""
     points: tuple[CurvePoint, ...]
     """Points sorted by place if places are numbers, else in the order of first appearance."""
     judged: Sample | None = None
@@ -169,7 +169,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
-    """Curves of one metric along one quantity: one picture."""
+    """Curves of one metric along one quantity, which are drawn in one picture."""
 
     title: str
     """Name of the group, or of the workload where the curves run along a factor."""
@@ -180,7 +180,7 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     categories: bool
     """True if places are words."""
     pooled: bool
-    """False if repetitions have different places, so that one repetition is drawn alone."""
+    """False if repetitions have different places; then a single repetition is drawn."""
     curves: tuple[Curve, ...]
     kind: Literal["curve", "scatter", "frontier"] = "curve"
     """Kind of picture, as in `Series`."""

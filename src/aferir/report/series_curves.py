@@ -94,7 +94,7 @@ def _family(
     pooled: bool = True,
     shown: Literal["first", "best", "worst"] = "first",
 ) -> CurveFamily:
-    """One picture with the curves of the repetitions `drawn`, which are given for each arm."""
+    """One picture with the curves of the repetitions `drawn`, given by arm."""
     title, metric, unit, along, along_unit, _ = key
     every = [one.series for repeated in drawn for one in repeated]
     return CurveFamily(
@@ -125,7 +125,7 @@ def _family(
 
 
 def _scatter(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    """Scatter in which each arm is one point: the medians of its places and of its values."""
+    """Scatter in which each arm is one point, at the medians of its places and of its values."""
     title, metric, unit, along, along_unit, kind = key
     return CurveFamily(
         title=title,

@@ -54,7 +54,7 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pool:
-    """At most one live instance of each environment; `release` releases all of them."""
+    """Live instances of a round, at most one for each environment; `release` releases them all."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Pool:
             pages.give_back(self._merging.pop(name))
 
     def release(self) -> dict[str, Allocation]:
-        """Release all instances even if some releases fail; returns the round's allocations."""
+        """Release all instances even if some releases fail; returns this round's allocations."""
         for name in {**self._live, **self._merging}:
             self.drop(name)
         return self._allocations
@@ -137,7 +137,7 @@ class Pool:
         return instance
 
     def _make(self, name: str, spec: EnvironmentSpec) -> Instance:
-        """Allocate the instance with all its tenants; on another host its agent does so."""
+        """Allocate the instance with all its tenants; on another host, the agent there does so."""
         environment = self._environments[spec.place]
         if spec.host:
             return environment.allocate(spec)

@@ -91,7 +91,7 @@ def prepare(
 
 
 def describe(item: LeftOut) -> str:
-    """One line that says what is left out, why, and how to install it."""
+    """One line that says what is left out, why, and how the missing part is installed."""
     remedy = f"; {item.finding.remedy}" if item.finding.remedy else ""
     return f"left out: {item.kind} `{item.name}`: {item.finding.message}{remedy}"
 
@@ -124,7 +124,7 @@ def _by_place(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[s
 def _environment(
     environment: Environment | None, kind: str, packages: tuple[str, ...]
 ) -> tuple[list[Finding], str, Finding | None]:
-    """Check and prepare one kind: its findings, its image's hash, and why it cannot be used."""
+    """Check and prepare one kind; returns findings, its image's hash, and why it cannot be used."""
     if environment is None:
         return [], "", Finding(kind, "missing", "this aferir has no such environment")
     findings = environment.check()

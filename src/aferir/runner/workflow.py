@@ -197,7 +197,7 @@ def _begin(
 
 
 def _go_on(folder: Path, wanted: Plan, progress: Progress) -> _Start:
-    """Open an unfinished run, and return it with the plan that continues it."""
+    """Open an unfinished run; returns it together with the plan that continues it."""
     progress.note(f"going on with {folder}")
     writer, earlier, problems = continue_run(folder)
     for problem in problems:

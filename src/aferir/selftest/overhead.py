@@ -45,8 +45,8 @@ _TRIAL_ROUNDS, _MOST_TRIAL_ROUNDS = 12, 100
 _NARROW = 0.03
 """Half-width of the ratio's 95 % interval at which a trial ends."""
 _TRIAL_S = 60.0
-"""Time limit of a trial in s, after which it is judged by its rounds so far: at most 40 minutes for
-all trials.
+"""Time limit of a trial in s, after which it is judged by the rounds so far: so all trials take at
+most 40 minutes.
 """
 _PLANTED_ROUNDS = {10: 54, 0: 49}
 """Loops of `peak-flops` in the second container, by the planted slowdown in percent. Each loop

@@ -78,7 +78,7 @@ def problem(title: str, message: str, remedy: str = "", *, root: str = "") -> st
 
 
 def style_sheet() -> str:
-    """Style of all pages: that of reports, and what the pages add."""
+    """Style sheet of all pages: that of reports, with additions for the pages."""
     own = (_TEMPLATES / "serve.css").read_text(encoding="utf-8")
     return f"{style('colours.css')}{style('page.css')}{own}"
 

@@ -34,8 +34,8 @@ share of the tests is a false alarm: benchmarks/history measures it.
 PERMUTATIONS = 999
 """Permutations of a series: the smallest p value is then `LEVEL`."""
 _LEVELS = 256
-"""Largest number of values at which distribution functions are compared: quantiles of longer
-series, so that time grows with their length and not with its square.
+"""Largest number of values at which distribution functions are compared. For longer series these
+are quantiles, so that time grows with the length and not with its square.
 """
 _STRONGEST = 0.95
 """Autocorrelation above which a series is a random walk, in which every change is chance."""

@@ -151,7 +151,7 @@ def between(before: float, after: float) -> Uncertain:
 
 
 def io_cost(cpu: CpuTime, server: Server, count: float) -> IoCost | None:
-    """Cost of each of `count` operations; None if there were none."""
+    """Cost of each of `count` operations; None if `count` is 0."""
     if count <= 0:
         return None
     busy = cpu.busy_s

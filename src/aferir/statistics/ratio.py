@@ -147,7 +147,7 @@ def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ra
 
 
 def at_level(ratio: Ratio, level: float) -> Interval | None:
-    """Confidence interval of the ratio at another level; None if it has none."""
+    """Confidence interval of the ratio at another level; None if the ratio has no interval."""
     shown = ratio.interval
     if ratio.estimate is None or shown is None or ratio.freedom is None:
         return None

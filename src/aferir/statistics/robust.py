@@ -42,8 +42,7 @@ class Location(msgspec.Struct, frozen=True):
     ignored: int
     """Number of samples without weight, because they are too far from the centre."""
     lost: float
-    """Weight that the samples lose beyond what normally distributed ones would; 1 is one sample's
-    weight.
+    """Weight that the samples lose in excess of normally distributed ones, in units of one sample.
     """
 
 

@@ -28,7 +28,7 @@ MINIMUM = 5
 
 
 class Stalls(msgspec.Struct, frozen=True, kw_only=True):
-    """Repetitions of one side that are far slower than its typical one."""
+    """Repetitions of one side that are far slower than the side's typical repetition."""
 
     n: int
     stalled: int

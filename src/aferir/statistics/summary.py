@@ -16,7 +16,7 @@ from aferir.statistics.intervals import (
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of one sample, all in its unit except `variation`.
+    """Statistics of one sample, in the sample's unit except `variation`.
 
     Everything except `n` is None if n = 0; spread and intervals also if n is too small.
     """

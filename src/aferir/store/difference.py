@@ -72,7 +72,7 @@ def _is_list(value: object) -> bool:
 
 
 def _named(items: object) -> dict[str, object]:
-    """Members of a list, by their `id`, else their `name`, else their position."""
+    """Members of a list by their `id`, or else their `name`, or else their position."""
     assert isinstance(items, Sequence)
     return {
         str((item.get("id") or item.get("name")) if isinstance(item, Mapping) else place): item

@@ -34,7 +34,7 @@ RECORD_COLUMNS = {
     "failure": "JSON",
     "samples": "STRUCT(metric VARCHAR, value DOUBLE, unit VARCHAR, side VARCHAR)[]",
 }
-"""Parts of a record that a figure needs, with their SQL types; a part that is not there is NULL."""
+"""Parts of a record that a figure needs, with their SQL types; a missing part is NULL."""
 _LONGEST_LINE = 256 * 2**20
 """Largest record in bytes: a repetition that samples a day of load every second has 20 MB."""
 _FIGURES = """

@@ -233,7 +233,7 @@ def _repeated(names: Iterable[str]) -> str:
 
 
 def _unreadable(reason: OSError, path: Path) -> RefusedError:
-    """Error about a file that cannot be read; only if a right is missing, the owner can help."""
+    """Error about a file that cannot be read, with a remedy if a right is missing."""
     lacks_right = reason.errno in (errno.EACCES, errno.EPERM)
     return refused(reason, path, "read", remedy=_AS_OWNER if lacks_right else "")
 

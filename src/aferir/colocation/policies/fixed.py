@@ -32,7 +32,7 @@ def batch_nice() -> Policy[None]:
 
 
 def batch() -> Policy[None]:
-    """Run the batch under SCHED_BATCH, so that it never preempts another thread when it wakes."""
+    """Run the batch under SCHED_BATCH, so that it never preempts another thread on waking."""
     return _constant(batch=Batch(policy="batch"))
 
 

@@ -16,7 +16,9 @@ LEAST_S = 1024e-9
 LONGEST_S = 4.19
 """Longest period in s that the kernel accepts for SCHED_DEADLINE: 2^22 us."""
 _MOST_SHARE = 0.95
-"""Largest share of one CPU, so that a thread that never sleeps leaves some time to others."""
+"""Largest share of one CPU that is reserved, so that a thread that never sleeps leaves some time to
+others.
+"""
 _MARGIN = 0.98
 """Part of the admissible CPUs that is used; the rest covers rounding, and threads that start
 meanwhile."""

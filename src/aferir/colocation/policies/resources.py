@@ -61,7 +61,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def waited_for(state: State) -> Resource | None:
-    """Return the resource that the service waits for most; None if it waits for none."""
+    """Return the resource that the service waits for most; None if it does not wait."""
     if state.waits is None:
         return None
     shares: dict[Resource, float] = {
@@ -84,7 +84,7 @@ def ratio_of(state: State) -> float | None:
 
 
 def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
-    """Return the limit after one decision, which cuts it or may raise it.
+    """Return the limit after one decision, by which it is cut, raised or left unchanged.
 
     An unlimited batch that uses at most `LEAST_BYTES` is not cut: the service does not wait because
     of it.

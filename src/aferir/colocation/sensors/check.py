@@ -55,7 +55,7 @@ def together(looks: Sequence[Look]) -> Look:
 
 
 def told(look: Look, sla: Sla, when: str, seconds: float) -> list[str]:
-    """Sentences about one result, or several merged ones."""
+    """Describe one result, or several merged results, in sentences."""
     answers = look.latencies.total + (0 if look.failed_within else look.failed)
     rate = f" ({answers * look.each / seconds:.3g} a second)" if seconds and answers else ""
     words = [f"answers {when}: {answers}{rate}"]

@@ -34,8 +34,7 @@ APART = tuple(word for word in _BY_LENGTH if len(word) > 1 and _SECONDS[word] <=
 second.
 """
 ATTACHED = tuple(word for word in _BY_LENGTH if word not in APART)
-"""Units that are recognised only if attached to their number, since alone they may be other words.
-"""
+"""Units that are recognised only directly behind a number, since alone they may be other words."""
 _LONGEST_TEXT = 200
 _NUMBER = r"\d{1,18}(?:\.\d{0,18})?(?:[eE][+-]?\d{1,3})?"
 _BARE = re.compile(_NUMBER)
@@ -98,7 +97,7 @@ def seconds(text: str, unit_s: float = 1.0) -> float | None:
 
 
 def total(text: str, unit_s: float = 1.0) -> float | None:
-    """Sum of one or several durations in seconds; None if one is invalid, or all are dashes.
+    """Sum of one or several durations in seconds; None if any is invalid, or all are dashes.
 
     Parts of a list without blanks between them must each have a decimal point or a unit, as `1,234`
     may be a number as well as a list.

@@ -156,7 +156,7 @@ def _spread(latencies: Histogram, low: float, high: float, count: int) -> None:
 
 
 def _sample(line: str) -> tuple[str, dict[str, str], float | None] | None:
-    """Name, labels and value of one line; None if it is malformed."""
+    """Split a line into name, labels and value; None if it is malformed."""
     labels: dict[str, str] = {}
     if (quoted := _QUOTED_NAME.match(line)) is not None:
         name, place, inside = _unescaped(quoted[1]), quoted.end(), True

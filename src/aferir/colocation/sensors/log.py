@@ -21,8 +21,9 @@ MOST_LINES = 100
 95th percentile.
 """
 _REMEMBERED = 1000
-"""Number of lines above which all counts are halved, so that the share of unparsed lines is that of
-the latest lines."""
+"""Number of lines above which all counts are halved, so that the latest lines weigh most in the
+share of unparsed lines.
+"""
 _STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
 _UNKNOWN = "; give the format that the service writes, e.g. nginx:PATH#FORMAT"
 _PAST_BYTES = 1 << 16

@@ -29,7 +29,7 @@ small, so that other workers are soon reached, and a service with few connection
 one.
 """
 _DURATION_S = 1_000_000
-"""Seconds after which `request-clients` ends; it is then started again."""
+"""Seconds after which `request-clients` ends; it is then started anew."""
 _AGAIN_S = 1.0
 _MOVED = "it redirects to https or to another name, which is not asked: give that URL itself"
 _BYTES = 1 << 18

@@ -52,7 +52,7 @@ class Task:
         self.schedule = Schedule()
         self.weight = NICE_0
         self.idle = False
-        """Whether the thread is under SCHED_IDLE, so that any other thread that wakes up preempts
+        """Whether the thread is under SCHED_IDLE; if so, any other thread that wakes up preempts
         it.
         """
         self.cpus: frozenset[int] | None = None

@@ -1,4 +1,4 @@
-"""Finds a load of a service alone: the highest that meets its SLA, or one that uses given CPUs."""
+"""Finds a load for a service alone: the highest that meets its SLA, or one of given CPU use."""
 
 from __future__ import annotations
 

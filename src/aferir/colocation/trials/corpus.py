@@ -17,7 +17,7 @@ _ROOTS = tuple(
 )
 _PASSAGE = 4096
 _LONGEST_FILE = 4 << 20
-"""Most bytes read from one file (4 MiB), so that none outweighs the others."""
+"""Largest number of bytes read from one file (4 MiB), so that no file outweighs the others."""
 _MANUAL = re.compile(r"\.\d\w*(\.gz)?$")
 _MACRO = re.compile(r"^[.'][ \t]*(?:\\\"[^\n]*|[A-Za-z]{1,3}\b)", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(?:f(?:\(..|\[\w*\]|.)|\(..|\[[^\]]*\]|.)")

@@ -33,8 +33,9 @@ shortest period. That is a tenth of a CPU; beyond it, the generator may use band
 has reserved, as otherwise it was throttled. A larger reservation would be taken from the services
 (docs/decisions/users-who-are-not-throttled.md)."""
 _WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
-"""Delays a command until a line is written to it, so that it gets its reservation before a policy
-reserves all that is left."""
+"""Shell script that runs a command once a line is written to it, so that the command gets its
+reservation before a policy reserves all that is left.
+"""
 _ELSEWHERE = """
 cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
 ./request-clients --urls urls --log asked {options} && cat asked; code=$?
@@ -129,7 +130,7 @@ class Waiting(Protocol):
         """Let the load generator send requests from now on."""
 
     def result(self) -> Load:
-        """Wait until it has ended, and read what it found. Errors: ProgramError."""
+        """Wait until the load generator has ended, and read its results. Errors: ProgramError."""
 
 
 Loader = Callable[[Running, Rate, Times, int, Path], AbstractContextManager[Waiting]]
@@ -141,14 +142,14 @@ class Generator(msgspec.Struct, frozen=True):
 
     child: subprocess.Popen[str]
     log: Path | None
-    """File with the requests; None: they follow the figures in its output."""
+    """File to which the requests are logged; None: the output lists them after the figures."""
 
     def begin(self) -> None:
         """Let the load generator send requests from now on."""
         tell(self.child)
 
     def result(self) -> Load:
-        """Wait until it has ended, and read what it found. Errors: ProgramError."""
+        """Wait until the load generator has ended, and read its results. Errors: ProgramError."""
         said, errors = self.child.communicate()
         if self.child.returncode != 0:
             raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")

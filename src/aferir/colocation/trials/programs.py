@@ -33,7 +33,7 @@ k=1; while [ $k -lt {threads} ]; do work & k=$((k+1)); done; work
 
 
 def loop(name: str, folder: Path, threads: int, command: str = "") -> tuple[str, ...]:
-    """A command that works until it is ended; `finished` counts its completed pieces.
+    """A command that repeats a piece of work until it is ended; `finished` counts the pieces.
 
     `command`: shell command of a piece, instead of the named program. The loop ends if a piece
     fails. Errors: UsageError if there is no such program, MissingError if it is not installed.
@@ -48,7 +48,7 @@ def loop(name: str, folder: Path, threads: int, command: str = "") -> tuple[str,
 
 
 def finished(folder: Path) -> int:
-    """Pieces completed since `loop` was called for the first time."""
+    """Number of pieces of work completed since `loop` was called for the first time."""
     try:
         return (folder / "done").stat().st_size
     except FileNotFoundError:

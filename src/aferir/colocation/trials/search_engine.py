@@ -39,7 +39,7 @@ class Engine(msgspec.Struct, frozen=True):
 
     name: str
     prefix: str
-    """Prefix of the environment variables that it reads."""
+    """Prefix of the environment variables that the search engine reads."""
     documents: str
     """Path for bulk requests to the index `texts`. Elasticsearch 7 removed document types, which
     are a part of it before."""

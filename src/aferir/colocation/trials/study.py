@@ -109,7 +109,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[Running]:
-    """Start a service by its name, on addresses that its load generator can reach.
+    """Start the service called `name`, on addresses that its load generator can reach.
 
     Errors: UsageError, and those of the service.
     """

@@ -21,7 +21,9 @@ _WANTED = (
     *("ghc-doc", r"petsc[\d.]+-doc", "python-pandas-doc", "scala-doc"),
     *("qtbase5-doc-html", "racket-doc", "rust-doc"),
 )
-"""Packages by regular expression, of several versions the newest: 1.1 GB of text without markup."""
+"""Regular expressions of the packages to fetch, the newest of several versions: 1.1 GB of text
+without markup.
+"""
 _PROGRAMS = ("apt-get", "apt-cache", "dpkg-deb")
 _TIME_LIMIT_S = 1800.0
 _FOLDER = "texts"
@@ -35,7 +37,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def fetch() -> Path:
-    """Fetch all packages that are not in the cache yet, and return their folder.
+    """Fetch all packages that are not yet in the cache, and return the folder that has them.
 
     Errors: MissingError if apt is not installed or has none of the packages, ProgramError.
     """

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the status of every co-location that runs; 0 also if there is none."""
+    """Print the status of every running co-location; returns 0 even if there is none."""
     from aferir.colocation import restores, status
 
     found = list(status.running())

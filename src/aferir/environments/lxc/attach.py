@@ -52,7 +52,7 @@ def run_marked(
 
 
 def _judge(done: Completed, *, check: bool) -> Completed:
-    """Distinguish a program that could not be started from one that failed."""
+    """Raise an error if the program could not be started, or failed; else return its result."""
     found = _NOT_RUN.search(done.stderr)
     if done.exit_code in (126, 127) and found:
         raise MissingError(

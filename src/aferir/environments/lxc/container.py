@@ -48,7 +48,7 @@ def name_of(entry: journal.Entry) -> str:
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """Folder of its configuration and its private layer."""
+    """Folder of the container's configuration and of its private layer."""
     return Path(entry.details["containers"]) / name_of(entry)
 
 
@@ -143,7 +143,7 @@ def _write_config(
 
 
 def _volume(spec: ContainerSpec, folder: Path) -> list[str]:
-    """Make the folder of its volume; returns the line that mounts it."""
+    """Make the folder of the container's volume; returns the configuration line that mounts it."""
     if not spec.volume:
         return []
     return [config_file.bound(layer.own_folder(folder), PurePosixPath(spec.volume))]

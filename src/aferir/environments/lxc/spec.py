@@ -26,7 +26,7 @@ class ContainerSpec(LayeredSpec, frozen=True, kw_only=True):
     ] = "none"
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report the host's network in instances that have one of their own between hosts."""
+        """Report the key for the host's network in a container that is joined to other hosts."""
         return (*super().conflicts(), *wrong_network(self, self.network))
 
 

@@ -41,7 +41,7 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
 
 
 def image_of(spec: OciSpec) -> str:
-    """Image that the specification names, or else the one of our userland."""
+    """Image that the specification names, or else the image of our own userland."""
     if spec.image:
         return spec.image
     return f"{REPOSITORY}:{userland.host_recipe(spec.packages).hash}"

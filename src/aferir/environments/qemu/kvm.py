@@ -77,7 +77,7 @@ def _remembered(path: Path) -> Verdict | None:
 
 
 def _trial(image: Image) -> str:
-    """Boot a guest; returns the reason for which it failed, empty if it booted."""
+    """Boot a guest; returns the reason why that failed, or "" if the guest booted."""
     entry = journal.write(TRIAL, {"folder": str(journal.state_folder() / "vms")})
     folder = journal.state_folder() / "vms" / f"aferir-{entry.id}"
     try:

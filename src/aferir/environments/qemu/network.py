@@ -63,7 +63,7 @@ class Link(msgspec.Struct, frozen=True):
             raise ProgramError(f"the guest could not be connected to other hosts: {said}")
 
     def release(self) -> None:
-        """Remove the namespace, with all that is in it."""
+        """Remove the namespace and everything in it."""
         namespace.give_back(self.entry)
 
 

@@ -175,7 +175,7 @@ class GuestInstance(GuestWithAgent):
         emulated: bool,
         link: Link | None = None,
     ) -> None:
-        """`link` connects it to other hosts, and is released with it."""
+        """Store the parts of a running guest; `link`, to other hosts, is released with it."""
         called = f"the guest of environment `{spec.name}`"
         super().__init__(entry, child, connection, phases, called)
         self.spec = spec

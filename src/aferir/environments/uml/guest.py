@@ -50,7 +50,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     memory_bytes: int = 2**28
     modules: Sequence[str] = ()
-    """Modules that are loaded, with their dependencies, before its first program runs."""
+    """Modules to load before the guest's first program runs, together with their dependencies."""
     shares: Sequence[Share] = ()
     """Folders of the host that are visible inside."""
     wires: Sequence[int] = ()

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Apply at all ends, or undo at all."""
+    """Apply the aggregate at all ends, or undo it at all ends."""
     from aferir import config
     from aferir.hosts import links, reaching
     from aferir.hosts.environment import Host

@@ -17,8 +17,9 @@ MOST_BYTES = 2**30
 _KEPT = 20
 """Number of archives, the most recently used, that always stay in the cache."""
 _IN_USE_S = 7 * 86400.0
-"""Time in s for which any other archive stays after it was last requested: a run that still copies
-it for each repetition does not update its time."""
+"""Time in s for which any other archive stays after its last request: a run that still copies it
+for each repetition does not update the time.
+"""
 
 
 def placed(files: Sequence[str]) -> dict[str, str]:
@@ -111,7 +112,7 @@ def _digest(members: Sequence[tuple[Path, str]]) -> str:
 
 
 def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Remove the owner, so that the file belongs to the user who unpacks it."""
+    """Remove the owner, so that the file will belong to the user who unpacks it."""
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     return info

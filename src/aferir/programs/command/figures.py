@@ -170,7 +170,7 @@ def _of_last_line(_: str, text: str) -> Iterator[str]:
 
 
 def _of_json(path: str, text: str) -> Iterator[str]:
-    """Values at a path in the text if that is one JSON document, else in each line that is JSON."""
+    """Values at a path in the text if it is one JSON document, else in each line that is JSON."""
     try:
         documents = [json.loads(text)]
     except (ValueError, RecursionError):

@@ -111,7 +111,7 @@ def _parse(status: str) -> dict[str, dict[str, str]]:
 
 
 def _libraries(path: str) -> dict[str, str]:
-    """Path of each shared library of a program, as the loader finds it, by the requested name."""
+    """Paths of a program's shared libraries as the loader finds them, by the requested name."""
     loader = next(iter(sorted(Path("/lib64").glob("ld-linux*.so.2"))), None) or next(
         iter(sorted(Path("/lib").glob("ld-linux*.so.*"))), None
     )

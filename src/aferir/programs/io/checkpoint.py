@@ -72,7 +72,7 @@ class Checkpoint(IoProgram[CheckpointParameters]):
         return [*super().check(), *by_mpi]
 
     def packages(self, parameters: CheckpointParameters) -> tuple[str, ...]:
-        """Packages of the MPI that it runs in; none for POSIX."""
+        """Packages of the MPI in which the program runs; none for POSIX."""
         return (IN_IMAGES[parameters.mpi],) if parameters.api == "mpiio" else ()
 
     def command(self, parameters: CheckpointParameters) -> Command:

@@ -165,7 +165,7 @@ class NetworkSweep(Program[NetworkParameters]):
     parameters = NetworkParameters
 
     def validate(self, parameters: NetworkParameters) -> list[Wrong]:
-        """Check parameters of one transport only, and the order of the sizes."""
+        """Check that parameters of the other transport are not set, and that sizes are in order."""
         wrong = _contradictions(parameters)
         return wrong or wrong_over_links(parameters, 2 * parameters.pairs, parameters.mpi)
 

@@ -88,7 +88,7 @@ def _row(cell: CellResult, place: int, limit: float, rng: np.random.Generator) -
 
 
 def _reach(cell: CellResult) -> float:
-    """Largest value that the axis includes; outliers beyond it would compress all others."""
+    """Largest value on the axis; outliers beyond it would compress all other points."""
     values = np.array([point.value for point in cell.points])
     median = float(np.median(values))
     spread = float(np.median(np.abs(values - median)))

@@ -136,7 +136,7 @@ def _overall(rank: Rank, evaluation: Evaluation, marks: Mapping[str, int]) -> Ro
 
 
 def _axis(drawn: Sequence[Drawn], logarithmic: bool) -> Axis:
-    """Axis that covers all estimates and moderately wide intervals; wider ones are cut."""
+    """Axis that covers all estimates and intervals of moderate width; wider intervals are cut."""
     ends = [1.0]
     reach = 4.0 if logarithmic else 1.6
     points = [one.at for one in drawn if isinstance(one, Point) and one.size >= 1]

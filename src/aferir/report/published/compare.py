@@ -48,7 +48,7 @@ def read(path: Path) -> list[Fields]:
 def beside(
     known: Sequence[Known], evaluation: Evaluation, *, processors: int | None = None
 ) -> tuple[TableBeside, ...]:
-    """Tables with at least one figure that the run measured, too; each with all of its rows.
+    """Tables with a figure that the run measured, too, each with all of its rows.
 
     `processors` is the number of processors of the machine; None: unknown.
     """

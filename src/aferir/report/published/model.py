@@ -37,7 +37,9 @@ class Ours(msgspec.Struct, frozen=True, kw_only=True):
     emulated: bool
     figure: Estimate
     interval: Interval | None = None
-    """Interval of the figure if it is not the one of its error, e.g. that of a median."""
+    """Interval of the figure, if it does not follow from the estimate's error, e.g. that of a
+    median.
+    """
     conditions: dict[str, Parameter]
     """Parameters, factors and keys of the environment, by name."""
 

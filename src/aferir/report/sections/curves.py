@@ -7,7 +7,7 @@ from aferir.report.charts.curves import curve_charts
 from aferir.report.model import Evaluation
 
 MOST_OPEN = 30
-"""Number of pictures above which they are folded."""
+"""Number of pictures above which the section is folded."""
 
 
 def section(subject: Subject) -> Section | None:

@@ -44,7 +44,7 @@ _METHOD = (
 
 
 def _lines(row: Beside) -> list[tuple[Field, ...]]:
-    """Lines of a row: one for each figure of the run, or one that says why there is none."""
+    """Lines of a row: one for each figure of the run, or one with the reason why there is none."""
     if not row.ours:
         return [(row.what, there(row), *(NOTHING,) * 4, said(row, None))]
     return [

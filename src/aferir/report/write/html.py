@@ -108,7 +108,7 @@ def _kind(value: Block | Field) -> str:
 
 
 def _svgs(picture: Picture) -> list[Markup]:
-    """Charts as markup; they escape their own text, so the template must not."""
+    """Charts as markup, which is not escaped again, since charts escape their own text."""
     return [Markup(svg) for svg in picture.draw()]  # noqa: S704
 
 

@@ -65,7 +65,7 @@ def latex(evaluation: Evaluation) -> str:
 
 
 def _rows(cells: Sequence[CellResult]) -> list[str]:
-    """Rows of one group, whose name is in the first one only."""
+    """Rows of one group; only the first row has the group's name."""
     rows = []
     for k, cell in enumerate(cells):
         ratio, verdict = cell.ratio, cell.verdict

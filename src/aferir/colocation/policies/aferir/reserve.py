@@ -23,7 +23,7 @@ _TICK_S = 0.004
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Reservations that could be made now; none if they would do harm."""
+    """Reservations that could be made now; there are none if they would do harm."""
 
     shares: Mapping[int, float] = MappingProxyType({})
     """CPUs that are reserved for each thread (tid)."""

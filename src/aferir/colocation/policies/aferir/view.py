@@ -1,4 +1,4 @@
-"""The modes, their history, and everything that the choice between them may depend on."""
+"""The modes, their history, and all values that the choice of a mode may depend on."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from aferir.colocation.sensors.heard import Parser
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):
-    """One format in which services write their logs."""
+    """One format of a service's log."""
 
     name: str
     """The format's name in `nginx:PATH#NAME` and in `NAME:PATH`."""

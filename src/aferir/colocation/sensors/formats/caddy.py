@@ -1,4 +1,4 @@
-"""Caddy's access log, JSON or console: `duration` in any form that `duration_format` selects."""
+"""Caddy's access log, as JSON or console; `duration` may have any `duration_format`."""
 
 from __future__ import annotations
 

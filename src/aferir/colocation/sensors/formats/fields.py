@@ -92,7 +92,7 @@ def parser(field: str, unit: str | None = None) -> Parser:
 
 
 def decoded(line: bytes) -> dict[str, Any] | None:
-    """The JSON object that is the whole line or its end; None if there is none. Errors: none."""
+    """The JSON object that makes up the whole line or its end; None without one. Errors: none."""
     try:
         found = _decode(line[max(0, line.find(b"{")) :])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""All formats by name, and which of them fit lines that another format does not understand."""
+"""All formats by name, and a search for formats that fit lines which were not understood."""
 
 from __future__ import annotations
 
