@@ -1,4 +1,4 @@
-"""Programs that sleep until a test ends them, and that it finds among all of this machine."""
+"""Starts sleeping programs that a test ends, and finds them among all processes of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files are that tests read and that come with no package."""
+"""Paths of files of the repository that tests read and that no package installs."""
 
 from pathlib import Path
 

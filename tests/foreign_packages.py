@@ -1,4 +1,4 @@
-"""OVA packages with the habits of other tools: VirtualBox 7 and VMware's ovftool 4."""
+"""OVA packages in the form that other tools write: VirtualBox 7 and VMware's ovftool 4."""
 
 from __future__ import annotations
 

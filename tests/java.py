@@ -1,4 +1,4 @@
-"""How virtual machines of Java run in tests."""
+"""Options for virtual machines of Java in tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tests run one after another where several processes run tests at once.
+"""Test files that must run one after another when several processes run tests at once.
 
 All tests of a file are in one lane, since they share what the file makes. Files that use something
 of which the machine has one are in a lane together. Lanes run beside each other.

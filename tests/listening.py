@@ -1,4 +1,4 @@
-"""Ports of programs that were told to listen on port 0, for which the kernel chooses a free one.
+"""Ports of programs that listen on port 0, for which the kernel chooses a free port.
 
 A free port that is looked for beforehand may be another program's by the time it is used.
 """

@@ -1,4 +1,4 @@
-"""How tests wait."""
+"""Waiting for a condition in tests."""
 
 from __future__ import annotations
 

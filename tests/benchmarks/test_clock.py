@@ -1,4 +1,4 @@
-"""What the clock bench makes of the program's lines, and of its peers' logs."""
+"""Parsers of the clock bench, for lines of its program and logs of its peers."""
 
 from __future__ import annotations
 

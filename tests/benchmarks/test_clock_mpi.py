@@ -1,4 +1,4 @@
-"""What the clock bench makes of MPI jobs; the jobs themselves run in the native tests."""
+"""Figures of the clock bench from MPI jobs; the jobs themselves run in the native tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the clock bench makes of MPI jobs that were started again after a kill."""
+"""Figures of the clock bench from MPI jobs that were started again after a kill."""
 
 from __future__ import annotations
 

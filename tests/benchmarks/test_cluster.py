@@ -1,4 +1,4 @@
-"""How the life of a cluster is judged, and a bench's parts are chosen."""
+"""Judgement of a cluster's life cycle, and selection of a bench's parts."""
 
 from __future__ import annotations
 

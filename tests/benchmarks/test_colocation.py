@@ -1,4 +1,4 @@
-"""How one look at every arm, and pairs of runs where it is in doubt, are judged."""
+"""Judgement of one pass over all arms, and of pairs of runs that decide unclear cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the reports of pgbench and redis-benchmark, and judging rounds of their cells."""
+"""Parsers of the reports of pgbench and redis-benchmark, and judgement of rounds of their cells."""
 
 from __future__ import annotations
 

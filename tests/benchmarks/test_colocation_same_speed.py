@@ -1,4 +1,4 @@
-"""Arms that met machines of different speed, compared as if they had met one."""
+"""Comparison of arms that ran at different speeds of the machine, scaled to one speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks io`: which programs take part, and what is said of them."""
+"""`python -m benchmarks io`: selection of programs, and its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bench of kernels in columns judges, and that a contender that fails has no ratio."""
+"""Judgement of the bench of kernels; a contender that fails has no ratio."""
 
 from __future__ import annotations
 

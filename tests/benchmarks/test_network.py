@@ -1,4 +1,4 @@
-"""The bench of networks: judging two programs' curves, and what shapes the link."""
+"""The bench of networks: comparison of two programs' curves, and shaping of the link."""
 
 from __future__ import annotations
 

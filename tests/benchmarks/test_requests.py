@@ -1,4 +1,4 @@
-"""The server of segments, the filter, and what the bench of request-clients makes of a run."""
+"""The server of segments, the filter, and figures of the bench of request-clients."""
 
 from __future__ import annotations
 

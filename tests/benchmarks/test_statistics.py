@@ -1,4 +1,4 @@
-"""`python -m benchmarks statistics`: simulations draw what they say, and tables are whole."""
+"""`python -m benchmarks statistics`: simulations draw what they claim, and tables are complete."""
 
 from __future__ import annotations
 

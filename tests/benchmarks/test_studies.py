@@ -1,4 +1,4 @@
-"""The bench of studies: which files it knows, and what it reads from a run."""
+"""The bench of studies: the experiment files that it includes, and figures from a run."""
 
 from __future__ import annotations
 

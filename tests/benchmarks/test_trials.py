@@ -1,4 +1,4 @@
-"""Trials that are on the disk are not run again."""
+"""Trials whose results are stored are not run again."""
 
 from __future__ import annotations
 

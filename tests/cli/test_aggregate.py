@@ -1,4 +1,4 @@
-"""`aferir aggregate`: what a user reads, and what is refused."""
+"""`aferir aggregate`: output for users, and errors of use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir measure` and `aferir gate` as their users see them."""
+"""`aferir measure` and `aferir gate` from a user's point of view."""
 
 from __future__ import annotations
 

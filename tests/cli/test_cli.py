@@ -1,4 +1,4 @@
-"""The command line as its users see it: answers, exit codes, and no traceback."""
+"""The command line from a user's point of view: answers, exit codes, and no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir colocate`: what it refuses, and a short run with everything given back."""
+"""`aferir colocate`: errors of use, and a short run after which everything is restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""aferir colocate search: a real search on few runs of the model, and what it refuses."""
+"""`aferir colocate search`: a real search on few runs of the model, and errors of use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""aferir colocate simulate: one row a policy, and what is wrong with a command line."""
+"""`aferir colocate simulate`: one row for each policy, and errors of use."""
 
 from __future__ import annotations
 

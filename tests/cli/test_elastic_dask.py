@@ -1,4 +1,4 @@
-"""Simulated runs on a cluster of Dask, beside the same runs in one process."""
+"""Simulated runs on a Dask cluster give the same results as in one process."""
 
 from __future__ import annotations
 

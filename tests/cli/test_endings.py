@@ -1,4 +1,4 @@
-"""A run that is ended at any stage: the same command goes on, and nothing is measured twice."""
+"""A run that is interrupted at any stage is continued by the same command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir evaluate` on made-up runs, with the profile of the guide."""
+"""`aferir evaluate` on made-up runs, with the guide's profile."""
 
 from __future__ import annotations
 

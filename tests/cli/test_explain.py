@@ -1,4 +1,4 @@
-"""`aferir explain` as its users see it, and how it copes with what cannot be taken away."""
+"""`aferir explain` from a user's point of view, also if a feature cannot be removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir fleet`: one host of several does more work than the others, and is named."""
+"""`aferir fleet`: one of several hosts does more work than the others, and is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir history` as its users see it."""
+"""`aferir history` from a user's point of view."""
 
 from __future__ import annotations
 

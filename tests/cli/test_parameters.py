@@ -1,4 +1,4 @@
-"""What a program of an experiment tells the aferir that it starts arrives as the same values."""
+"""Parameters that a program passes on to the aferir that it starts arrive unchanged."""
 
 from __future__ import annotations
 

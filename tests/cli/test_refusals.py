@@ -1,4 +1,4 @@
-"""What the operating system refuses is said with the file and a remedy; it is no fault of ours."""
+"""Refusals of the operating system are reported with file and remedy, not as internal errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir serve` as its users see it: an address that answers, files, and an end in order."""
+"""`aferir serve` from a user's point of view: an address that answers, and an orderly end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files as `make docs-test` runs them: a page's command is shown to work, no more.
+"""Shortens experiment files for `make docs-test`, which only shows that a page's command works.
 
 How sure an experiment's figures are takes the repetitions that its file asks for, which are minutes
 to an hour each. Pages run them with one repetition, no warm-up and three minutes at most; what the

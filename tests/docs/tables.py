@@ -1,4 +1,4 @@
-"""Readers of the TOML blocks of the documentation, the same that aferir uses."""
+"""Parsers of the TOML blocks of the documentation: the same as aferir's own."""
 
 from __future__ import annotations
 

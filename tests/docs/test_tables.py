@@ -1,4 +1,4 @@
-"""Every row of a table has the fields of its header, also where rows were moved."""
+"""Every row of a table has as many fields as its header, also after rows were moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of clusters of containers and of guests share."""
+"""Helpers for the tests of clusters of containers and of guests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service of threads that sleep, and an entry of the journal under which it is touched."""
+"""A service of sleeping threads, and a journal entry for changes to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of environment has to keep.
+"""Tests that every kind of environment must pass.
 
 One test file for a kind derives a class from `EveryKind`, or from `Contract` where its instances
 are the host's processes, and says its name; what is particular to the kind it tests beside that.

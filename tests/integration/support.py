@@ -1,4 +1,4 @@
-"""What the tests of all environments share."""
+"""Helpers for the tests of all environments."""
 
 from __future__ import annotations
 

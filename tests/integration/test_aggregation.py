@@ -1,4 +1,4 @@
-"""Test networks for real: they carry what they should, survive a cut link, and leave nothing."""
+"""Real test networks: they carry the traffic, survive a cut link, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts that a batch system lends: nodes of Slurm on a cluster of ours, and pods."""
+"""Hosts that a batch system allocates: Slurm nodes on a cluster of ours, and Kubernetes pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bench leaves is found, one of each kind, and what others make meanwhile is not."""
+"""Leftovers of a bench, one of each kind, are found; things that others make meanwhile are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster of real guests: MPI, recovery, and a package that comes back as containers."""
+"""A cluster of real guests: MPI, recovery, and a saved package that is loaded as containers."""
 
 from __future__ import annotations
 

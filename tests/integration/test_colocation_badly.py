@@ -1,4 +1,4 @@
-"""A run whose service's log rotates and is truncated, and that stops answering in the end."""
+"""A run whose service rotates and truncates its log, and finally stops answering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials that are ended from outside: nothing they made is unknown to those who put it back."""
+"""Trials that are ended from outside: all that they made is known to the code that cleans up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A JVM asked for the full names of its threads, whatever lies in its way in /tmp."""
+"""Requests to a JVM for the full names of its threads, with various obstacles in /tmp."""
 
 from __future__ import annotations
 

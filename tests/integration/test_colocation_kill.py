@@ -1,4 +1,4 @@
-"""SIGKILL of each of those who take part, at a random moment: all is as it was.
+"""SIGKILL of each process of a co-location at a random moment: everything is restored.
 
 The bench holds that to a second.
 """

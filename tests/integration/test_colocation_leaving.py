@@ -1,4 +1,4 @@
-"""SCHED_DEADLINE is left in a way that it can be come back to, and that leaks no bandwidth."""
+"""Threads leave SCHED_DEADLINE so that they can return to it, and leak no bandwidth."""
 
 from __future__ import annotations
 

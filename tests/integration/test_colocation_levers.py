@@ -1,4 +1,4 @@
-"""Memory and disks of the batch, and what the service waits for, on the real kernel's files."""
+"""Limits of the batch's memory and disks, and the service's waiting, on the real kernel's files."""
 
 from __future__ import annotations
 

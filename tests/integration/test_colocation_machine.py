@@ -1,4 +1,4 @@
-"""Actuators on real threads: what is set, what the kernel refuses, and that all is given back.
+"""Actuators on real threads: what is set, what the kernel refuses, and that all is restored.
 
 Reservations are small and their threads sleep, so that nobody else on the machine is held up.
 """

@@ -1,4 +1,4 @@
-"""A service in a control group that gives way: its batch program is ranked below it too."""
+"""A service in a control group with low weight: its batch program still ranks below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service is looked at where something has changed, and nothing that changed is overlooked."""
+"""A service's threads are listed only after a change, and no change is overlooked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators see of a run: the status in a sentence, OpenMetrics in a file, and restores."""
+"""Reports of a run: the status sentence, the OpenMetrics file, and counts of restores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One arm on a real NGINX, and what a batch program has done."""
+"""One arm of a trial on a real NGINX, and the count of batch work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch program as a transient unit, where systemd owns control groups of version 2.
+"""The batch program as a transient unit, if systemd owns the control groups of version 2.
 
 `test_unified.py` runs these in a guest; on a machine of that kind they run as they are.
 """

@@ -1,4 +1,4 @@
-"""The controller's own schedule, what it sees of the machine, and what it holds and gives back."""
+"""The controller's own schedule, its measurements of the machine, and what it restores."""
 
 from __future__ import annotations
 

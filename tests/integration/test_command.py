@@ -1,4 +1,4 @@
-"""Any program where it runs, and every way in which it goes wrong, with nothing left behind."""
+"""Any program in real environments, and every way in which it fails, with nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers by a Docker daemon: one of the test's own, with a socket and images of its own."""
+"""Containers by a Docker daemon of the test's own, with its own socket and images."""
 
 from __future__ import annotations
 

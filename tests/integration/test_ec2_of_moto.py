@@ -1,4 +1,4 @@
-"""The adapter of EC2 against a server that nobody here wrote: moto's."""
+"""The adapter of EC2 against moto, a server that this project has not written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ElasticMovie's steps on simulated hosts, and whatever goes wrong there."""
+"""ElasticMovie's steps on simulated hosts, and failures there."""
 
 from __future__ import annotations
 

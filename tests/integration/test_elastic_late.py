@@ -1,4 +1,4 @@
-"""Instances that are still coming when the last viewer has gone."""
+"""Instances that are still being allocated when the last viewer has left."""
 
 from __future__ import annotations
 

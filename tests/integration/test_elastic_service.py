@@ -1,4 +1,4 @@
-"""Front over real sockets, with an environment that does as a test tells it."""
+"""Front over real sockets, with an environment that the test controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features that kinds declare, taken away for real."""
+"""Features that kinds declare, removed from real instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines to agents: through shells that print, hosts that lack something, and ends of all sorts."""
+"""Connections to agents, through noisy shells, to incomplete hosts, and their ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances of a cloud as a host, on a cloud whose instances are this machine."""
+"""Instances of a cloud as a host, with a cloud whose instances are on this machine."""
 
 from __future__ import annotations
 

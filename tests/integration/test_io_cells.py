@@ -1,4 +1,4 @@
-"""How a cell ends whose program runs out of memory or disk, or is killed; the next one goes on."""
+"""Cells whose program runs out of memory or disk, or is killed; the next cell still runs."""
 
 from __future__ import annotations
 

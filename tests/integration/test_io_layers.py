@@ -1,4 +1,4 @@
-"""Programs of I/O in one guest and in two at once: what host and guests account for adds up."""
+"""Programs of I/O in one guest and in two at once: the accounts of host and guests add up."""
 
 from __future__ import annotations
 

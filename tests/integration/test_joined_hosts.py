@@ -1,4 +1,4 @@
-"""Containers and guests of several hosts, joined by a network of their own: MPI runs over them."""
+"""Containers and guests of several hosts on a network of their own: MPI runs over it."""
 
 from __future__ import annotations
 

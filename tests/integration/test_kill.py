@@ -1,4 +1,4 @@
-"""What a SIGKILL leaves of an image, at whichever moment it comes, is found and removed."""
+"""Remains of a SIGKILL at any moment, even of an image, are found and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment whose environments are beside each other here and in instances of a real LXD."""
+"""An experiment with environments side by side on this host and in instances of a real LXD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pair of network namespaces: it carries datagrams, and no kill leaves anything of it."""
+"""The pair of network namespaces carries datagrams, and no kill leaves anything of it behind."""
 
 from __future__ import annotations
 

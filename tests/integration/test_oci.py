@@ -1,4 +1,4 @@
-"""Containers by Podman: what they share with other kinds, and each of their own keys."""
+"""Containers by Podman: what they have in common with other kinds, and each of their own keys."""
 
 from __future__ import annotations
 

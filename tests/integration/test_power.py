@@ -1,4 +1,4 @@
-"""Real daemons that speak of a UPS: NUT with its dummy-ups, apcupsd, snmpd; read over loopback."""
+"""Real daemons that report a UPS (NUT with dummy-ups, apcupsd, snmpd), read over loopback."""
 
 from __future__ import annotations
 

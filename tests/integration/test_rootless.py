@@ -1,4 +1,4 @@
-"""What an ordinary user does instead of root: a layer that is mounted in a user namespace."""
+"""Instances of an ordinary user, whose layer is mounted in a user namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of `aferir serve` in a real browser: what one does with them, by mouse and by keys."""
+"""The pages of `aferir serve` in a real browser, used by mouse and by keyboard."""
 
 from __future__ import annotations
 

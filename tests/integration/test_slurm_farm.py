@@ -1,4 +1,4 @@
-"""The experiment over three hosts on nodes that Slurm lends, of a virtual cluster of ours.
+"""The experiment over three hosts on Slurm nodes of a virtual cluster of ours.
 
 The nodes have this machine's root with that of Slurm above it, and control groups of their own, so
 that containers run in them as on any host.

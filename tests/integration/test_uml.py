@@ -1,4 +1,4 @@
-"""Guests under User-Mode Linux, as those of `tests/integration/test_vm.py`."""
+"""Guests under User-Mode Linux, tested as guests in `tests/integration/test_vm.py` are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind `uml`: guests as any other environment has instances."""
+"""The kind `uml` of environments, whose instances are guests."""
 
 from __future__ import annotations
 

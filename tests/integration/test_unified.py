@@ -1,4 +1,4 @@
-"""Control groups of version 2 on a real kernel: the host's tests, in a guest that has no other.
+"""Control groups of version 2 on a real kernel: the host's tests in a guest without version 1.
 
 What a guest of one processor without cpuset cannot show is skipped in it; the count of tests that
 passed says that the rest was not.

@@ -1,1 +1,1 @@
-"""A whole OpenStack on this one machine; `make test-openstack` runs what is here."""
+"""A whole OpenStack on this one machine; `make test-openstack` runs these tests."""

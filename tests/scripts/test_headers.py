@@ -1,4 +1,4 @@
-"""The reference of the C headers is read from them, and what is in the repository is current."""
+"""The reference of the C headers is generated from them, and the stored one is up to date."""
 
 from __future__ import annotations
 

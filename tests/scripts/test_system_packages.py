@@ -1,4 +1,4 @@
-"""What a clone needs of the system is installed with patience, or it is said what to install."""
+"""System packages that a clone needs are installed with retries, or a message names them."""
 
 from __future__ import annotations
 

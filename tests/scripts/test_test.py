@@ -1,4 +1,4 @@
-"""`make test` runs every test, and lanes are of files that exist."""
+"""`make test` runs every test, and lanes name files that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a clone has to be set up again: one that was moved or copied, or got another Python."""
+"""Whether a clone must be set up again, after it was moved or copied, or Python changed."""
 
 from __future__ import annotations
 

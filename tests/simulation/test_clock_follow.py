@@ -1,4 +1,4 @@
-"""Clocks whose errors are known, over a day of simulated time."""
+"""Clocks with known errors, over a day of simulated time."""
 
 from __future__ import annotations
 

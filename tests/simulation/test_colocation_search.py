@@ -1,4 +1,4 @@
-"""Parameters searched on simulated time: what is tried, what is chosen, and what is claimed."""
+"""The search for parameters on simulated time: candidates, the choice, and the claim."""
 
 from __future__ import annotations
 

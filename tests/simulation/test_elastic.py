@@ -1,4 +1,4 @@
-"""ElasticMovie on simulated time: what latencies, policies and shapes of load do."""
+"""ElasticMovie on simulated time: effects of latencies, policies and shapes of load."""
 
 from __future__ import annotations
 

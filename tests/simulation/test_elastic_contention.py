@@ -1,4 +1,4 @@
-"""Allocations that delay one another, on cases that can be worked out by hand."""
+"""Allocations that delay one another, in cases that can be computed by hand."""
 
 from __future__ import annotations
 

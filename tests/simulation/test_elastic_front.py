@@ -1,4 +1,4 @@
-"""ElasticMovie's Front as a state machine: what it decides, and its books."""
+"""ElasticMovie's Front as a state machine: its decisions, and its counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test is found where what it tests is, and every file and function is read at one sitting."""
+"""Tests are laid out as the sources are, and files and functions are short."""
 
 from __future__ import annotations
 

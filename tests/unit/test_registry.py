@@ -1,4 +1,4 @@
-"""Kinds of environment that other packages add, and what is said of those that cannot be used."""
+"""Kinds of environment that other packages add, and messages about unusable ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which method is advised, and what applying and undoing one on a host in use would do."""
+"""Advice on a method, and the commands that apply and undo one on a host in use."""
 
 from __future__ import annotations
 

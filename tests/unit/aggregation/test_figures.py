@@ -1,4 +1,4 @@
-"""Figures of aggregated links: from what both ends say, and what a search makes of them."""
+"""Figures of aggregated links from the output of both ends, and the search for settings."""
 
 from __future__ import annotations
 

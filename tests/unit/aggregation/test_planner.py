@@ -1,4 +1,4 @@
-"""Test networks and methods, as commands and as texts."""
+"""Test networks and aggregation methods, as commands and as texts."""
 
 from __future__ import annotations
 

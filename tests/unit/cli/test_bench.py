@@ -1,4 +1,4 @@
-"""What a bench says of its progress."""
+"""Progress messages of a bench."""
 
 from __future__ import annotations
 

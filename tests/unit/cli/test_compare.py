@@ -1,4 +1,4 @@
-"""The runs that `aferir compare` is given."""
+"""Selection of the runs that `aferir compare` compares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manual pages are written from the parsers, and those in the repository are current."""
+"""Manual pages are generated from the parsers, and the stored ones are up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is well is one line, what is not is said once, and what to install is known."""
+"""Findings: one line for all that works, each lack once, and the packages to install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Into a file or a pipe a run says a line a minute; what fails it says at once."""
+"""Progress of a run in a file or pipe: one line a minute, and failures at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir run --check`: for this machine, and for another one that is described."""
+"""`aferir run --check`, for this machine and for another one that is described."""
 
 from __future__ import annotations
 

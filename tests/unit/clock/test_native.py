@@ -1,4 +1,4 @@
-"""librvec and librgap as Python sees them, on this machine's counter and over its loopback."""
+"""librvec and librgap from Python, on this machine's counter and over loopback."""
 
 from __future__ import annotations
 

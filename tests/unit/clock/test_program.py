@@ -1,4 +1,4 @@
-"""The studies of clocks: parameters, commands, and what the program prints."""
+"""The studies of clocks: parameters, commands, and parsing of the output."""
 
 from __future__ import annotations
 

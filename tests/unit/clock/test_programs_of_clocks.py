@@ -1,4 +1,4 @@
-"""The two studies of clocks under MPI: commands, and parsers that trust no text."""
+"""The two studies of clocks under MPI: commands, and parsers that survive any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of clouds have a home and a state of their own."""
+"""Gives tests of clouds a home and a state folder of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cloud on simulated time, whose answers are late: no protocol, only what a `Provider` says."""
+"""A cloud on simulated time whose answers are late; it has no protocol but is a `Provider`."""
 
 from __future__ import annotations
 

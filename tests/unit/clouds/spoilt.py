@@ -1,4 +1,4 @@
-"""Stand-ins of clouds whose answers are spoilt on the way, as those in the field are."""
+"""Stand-ins for clouds whose answers are damaged on the way, as happens in practice."""
 
 from __future__ import annotations
 

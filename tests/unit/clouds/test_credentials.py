@@ -1,4 +1,4 @@
-"""Keys and addresses of clouds, from each one's own files."""
+"""Keys and addresses of clouds, from the files of each cloud's own tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clouds do in the field, on stand-ins that speak their protocols: late, throttled, broken."""
+"""Late, throttled and broken answers of clouds, from stand-ins that speak their protocols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenStack in the field, on a stand-in that speaks its protocols."""
+"""Late, throttled and broken answers of OpenStack, from a stand-in that speaks its protocols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adapters against recordings of clouds: answers of CloudStack and EC2 that apache-libcloud has.
+"""Adapters against recorded answers of CloudStack and EC2 that apache-libcloud contains.
 
 They are no servers: an answer is always the same, whatever the request says besides its command.
 """

@@ -1,4 +1,4 @@
-"""What a cloud has of ours, found by its tag, whatever the journal tells."""
+"""Instances of aferir in a cloud, found by their tag, whatever the journal contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual clusters: what is asked for, names, addresses, placement and the files of the nodes."""
+"""Virtual clusters: description, names, addresses, placement, and the nodes' files."""
 
 from __future__ import annotations
 

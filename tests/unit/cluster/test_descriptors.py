@@ -1,4 +1,4 @@
-"""Descriptors with any words in them are a package or an error of ours."""
+"""Descriptors with any text in them are parsed, or refused with an error of aferir."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved clusters: what is written is read back, and what was damaged is refused with the reason."""
+"""Saved clusters are read back, and damaged ones are refused with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which CPUs nodes get: decisions on hosts that we have not got."""
+"""CPUs for nodes, on described hosts of many shapes."""
 
 from __future__ import annotations
 

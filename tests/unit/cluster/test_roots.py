@@ -1,4 +1,4 @@
-"""The root of a disk is found by types, by LVM and by what is on it, and not by size."""
+"""The root of a disk is found by partition types, LVM and content, not by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States that a policy of co-location may see, and what it makes of one that stays."""
+"""States that a policy of co-location may observe, and its settings for a state that lasts."""
 
 from __future__ import annotations
 

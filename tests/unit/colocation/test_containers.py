@@ -1,4 +1,4 @@
-"""Groups of containers and pods, by the paths that engines give them."""
+"""Control groups of containers and pods, recognised by the paths that engines use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which threads are critical, and who uses the CPUs: texts of the kernel in, numbers out."""
+"""Critical threads, and the CPU use of threads, from texts of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latencies in buckets, windows of them, and what can be said of a quantile."""
+"""Histograms of latencies, sliding windows, and confidence intervals of quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether deadline bandwidth stays reserved when a run is over, on simulated time."""
+"""Whether deadline bandwidth stays reserved after a run, on simulated time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levers of memory and disks, as far as files can stand for the kernel's."""
+"""Limits of memory and disks, with files in place of the kernel's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenMetrics of a decision, the board that shows them, and the sentence of the status."""
+"""OpenMetrics of a decision, the Grafana board that shows them, and the status sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the batch program's group is made, in simulated hierarchies of both versions."""
+"""The place of the batch program's group, in simulated hierarchies of both versions."""
 
 from __future__ import annotations
 

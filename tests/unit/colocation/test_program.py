@@ -1,4 +1,4 @@
-"""`colocation` in experiments: what it takes, and what it says is missing beforehand."""
+"""The program `colocation` in experiments: its parameters, and what it reports as missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which processes and threads a service is, on folders of the test's own and on real processes."""
+"""Processes and threads of a service, in made-up folders and of real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pure side of the actuators: what is admitted, what differs, what files are written."""
+"""Pure functions of the actuators: admission, differences of settings, files to write."""
 
 from __future__ import annotations
 

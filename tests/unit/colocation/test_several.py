@@ -1,4 +1,4 @@
-"""Several services with an SLA each under one policy: the one worst off decides."""
+"""Several services with an SLA each under one policy: the one that is worst off decides."""
 
 from __future__ import annotations
 

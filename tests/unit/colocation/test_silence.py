@@ -1,4 +1,4 @@
-"""When no answers mean that nothing is heard, and when that nothing was asked."""
+"""Whether missing answers mean that the sensor fails, or that there are no requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control groups of version 2, as far as files can stand for them: who may hand on what to whom."""
+"""Control groups of version 2, with files in place of the kernel's: delegation to subgroups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no experiment at all: no TOML, or without what every one has."""
+"""Files that are no experiment: no TOML, or without required tables."""
 
 from __future__ import annotations
 

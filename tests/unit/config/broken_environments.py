@@ -1,4 +1,4 @@
-"""Environments that cannot be made here."""
+"""Environments that cannot be made on the tests' machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong words under [experiment] and [stop]."""
+"""Wrong keys and values in [experiment] and [stop]."""
 
 from __future__ import annotations
 

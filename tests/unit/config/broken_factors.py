@@ -1,4 +1,4 @@
-"""Factors that vary nothing, or what cannot be."""
+"""Factors that vary nothing, or have impossible levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files to break: pieces of a good one, and how a broken one is refused."""
+"""Parts of a valid experiment file to break, and a check that a broken one is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files that are fine, units, and that no content whatever crashes the reading."""
+"""Valid experiment files, units, and that no content crashes the parser."""
 
 from __future__ import annotations
 

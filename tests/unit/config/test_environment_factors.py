@@ -1,4 +1,4 @@
-"""Any key of a kind is a factor, and its levels are read as what stands in the table."""
+"""Any key of a kind may be a factor, with levels that are read as values in the table are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every experiment file that is shipped is right, on the machine that it is meant for."""
+"""Every experiment file that is shipped is valid on the machine that it is written for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One command in several environments as an experiment, and that as a file."""
+"""One command in several environments as an experiment, and the experiment as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of experiment files, judged by a validator that is not ours; and the pages."""
+"""The JSON Schema of experiment files, judged by an independent validator; and the pages."""
 
 from __future__ import annotations
 

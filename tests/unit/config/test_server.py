@@ -1,4 +1,4 @@
-"""`[server]`, and an environment's own disk."""
+"""The table `[server]`, and environments with a disk of their own."""
 
 from __future__ import annotations
 

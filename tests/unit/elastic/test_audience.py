@@ -1,4 +1,4 @@
-"""One audience in many places: nobody is lost, and what is known of the clocks is true."""
+"""One audience in several places: no viewer is lost, and clocks are known as claimed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts of an elastic service that hibernate: on which one an instance is, and what they save."""
+"""Hosts of an elastic service that hibernate: placement of instances, and saved energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load of cores between looks at their counters."""
+"""Load of cores between two readings of their counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where processors spend their time, as the real perf tells it."""
+"""The CPU profile, from the real perf."""
 
 from __future__ import annotations
 

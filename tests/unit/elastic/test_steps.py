@@ -1,4 +1,4 @@
-"""ElasticMovie's steps without hosts: what they search, keep, and refuse."""
+"""ElasticMovie's steps without hosts: their searches, stored results, and refusals."""
 
 from __future__ import annotations
 

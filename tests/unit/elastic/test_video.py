@@ -1,4 +1,4 @@
-"""The video, as the real FFmpeg makes it."""
+"""The video, as the real FFmpeg encodes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first program of an instance, run here as it is run there: over two pipes."""
+"""The first program of an instance, run on the host over two pipes."""
 
 from __future__ import annotations
 

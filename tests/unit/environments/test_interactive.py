@@ -1,4 +1,4 @@
-"""The ledger of the time to interactive, on an environment that takes known steps."""
+"""The ledger of the time to interactive, on an environment whose steps take known times."""
 
 from __future__ import annotations
 

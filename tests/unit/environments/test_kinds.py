@@ -1,4 +1,4 @@
-"""What is said of a kind of environment is said in its module, and once in the documentation."""
+"""All about a kind of environment is in its module, and once in the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several instances of one environment at once: what each gets, what they say together."""
+"""Several instances of one environment at once: their resources, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pairs of a gate say, and the forms in which it is told."""
+"""Verdicts of a gate from its pairs, and the forms in which they are written."""
 
 from __future__ import annotations
 

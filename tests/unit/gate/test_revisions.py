@@ -1,4 +1,4 @@
-"""Two revisions, each built in a worktree of its own, of which nothing is left."""
+"""Two revisions are built in worktrees of their own, which are removed completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies for what is said of a host that cannot be used."""
+"""Remedies for error messages about a host that cannot be used."""
 
 from __future__ import annotations
 

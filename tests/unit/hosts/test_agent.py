@@ -1,4 +1,4 @@
-"""The loop of an agent, between pipes."""
+"""The loop of an agent that serves over pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How clocks of other hosts are told by ours, on simulated time."""
+"""Conversion of other hosts' clocks to this host's, on simulated time."""
 
 from __future__ import annotations
 

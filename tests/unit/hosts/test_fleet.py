@@ -1,4 +1,4 @@
-"""Hosts of a fleet are judged among their kind."""
+"""Hosts of a fleet are compared with hosts of their kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an image is made of, and the archive that guests start from."""
+"""The recipe of an image, and the initramfs from which guests start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock for tests: time passes when somebody sleeps, or when the test says so."""
+"""A clock for tests, on which time passes when code sleeps, or when the test says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A computation of ours that takes too long is ended."""
+"""A computation in this process that takes too long is ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for changes in a folder: what came before, what comes meanwhile, and what never does."""
+"""Waiting for changes in a folder: earlier ones, later ones, and ones that never come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: durable, complete, and clear about whose owner is dead."""
+"""The journal is durable and complete, and identifies entries whose owner is dead."""
 
 from __future__ import annotations
 

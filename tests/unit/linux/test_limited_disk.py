@@ -1,4 +1,4 @@
-"""Disks with limits: the rules of control groups, and seeks."""
+"""Disks with limits: by control groups, and with seeks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port is kept for the server that is told of it."""
+"""A reserved port stays free for the server that is to use it."""
 
 from __future__ import annotations
 

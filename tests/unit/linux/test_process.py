@@ -1,4 +1,4 @@
-"""Children: output, time limits, groups, and what is said of how they ended."""
+"""Child processes: output, time limits, groups, and messages about their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operating system refuses, in words."""
+"""Messages and remedies for refusals of the operating system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time that counts: simulated clocks, and real children that are stopped."""
+"""Time without stops: on simulated clocks, and of real children that are stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that reach another machine without anybody to answer questions."""
+"""Commands that reach another machine without asking anybody questions."""
 
 from __future__ import annotations
 

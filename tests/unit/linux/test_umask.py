@@ -1,4 +1,4 @@
-"""Trees that others run programs in can be read by them, whatever umask was handed on."""
+"""Trees in which other users run programs are readable for them, whatever the umask is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending what is provably ours, whatever the machine is busy with."""
+"""Ending only processes that are provably aferir's, even on a busy machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bonding needs of the kernel, said before anything runs."""
+"""The check for the kernel's bonding driver, before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of programs: out of a script's text, and asked once of others."""
+"""Versions of programs: from a script's text, or asked once of the program."""
 
 from __future__ import annotations
 

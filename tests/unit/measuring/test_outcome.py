@@ -1,4 +1,4 @@
-"""Why a cell has no figures, by code."""
+"""Codes of the reasons why a cell has no figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which frequency and which network a snapshot is of."""
+"""Which frequency and which network a snapshot contains."""
 
 from __future__ import annotations
 

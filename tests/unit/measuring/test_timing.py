@@ -1,4 +1,4 @@
-"""Times of what a program reports over time, which lie between its start and its end."""
+"""Times of series that a program reports, bounded by its start and its end."""
 
 from __future__ import annotations
 

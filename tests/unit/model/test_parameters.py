@@ -1,4 +1,4 @@
-"""A struct's declarations: what they refuse and why, their options, and their JSON Schema."""
+"""Declarations of a struct: the values that they refuse, their options, their JSON Schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power from a battery, by files as the kernel has them."""
+"""Power drawn from a battery, from files like the kernel's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that the kernel shows as files: whatever is in them, a reading or an error."""
+"""Power sources that the kernel shows as files: any content is a reading or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads beside which power is read, and the use of CPUs beside the watts."""
+"""Loads that run while power is read, and the use of CPUs beside the watts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that are watched side by side, and the meter of one piece of work."""
+"""Several sources read side by side, and the meter of one piece of work."""
 
 from __future__ import annotations
 

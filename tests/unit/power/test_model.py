@@ -1,4 +1,4 @@
-"""The model that stands in where no device tells: calibrated, and believed within its bounds."""
+"""The power model, used if no device measures: its calibration, and its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power: what devices say, which of it is believed, and the model in their place."""
+"""Power: parsing of readings, refusal of impossible ones, and the model instead."""
 
 from __future__ import annotations
 

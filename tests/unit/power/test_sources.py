@@ -1,4 +1,4 @@
-"""How sources of power are written."""
+"""The notation of power sources."""
 
 from __future__ import annotations
 

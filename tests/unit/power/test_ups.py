@@ -1,4 +1,4 @@
-"""Which of a UPS' figures are its power, and which contradict one another."""
+"""The power of a UPS from the figures it reports, and contradictions between them."""
 
 from __future__ import annotations
 

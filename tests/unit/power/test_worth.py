@@ -1,4 +1,4 @@
-"""What a power is worth stays with it: steps, accuracy, assumptions, and how often it is new."""
+"""Uncertainties that accompany a power: step, accuracy, assumptions, and update period."""
 
 from __future__ import annotations
 

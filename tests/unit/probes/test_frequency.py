@@ -1,4 +1,4 @@
-"""The frequency probe reads one number and takes nothing else for one."""
+"""The frequency probe parses one number, and refuses anything else."""
 
 from __future__ import annotations
 

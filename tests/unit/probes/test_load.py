@@ -1,4 +1,4 @@
-"""Load of cores and who used them: arithmetic on counters, and a look at this machine."""
+"""Load of cores by member: arithmetic on counters, and a reading of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load of others: what the host was busy with, less what the instance used."""
+"""Load of others: the host's busy time less the instance's own use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leaves of a stack of devices count, so that each byte counts once."""
+"""Only the leaves of a stack of devices count, so that each byte counts once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs asked with a table of parameters, as an experiment file has it."""
+"""Validation of a program's parameters from a table, as in an experiment file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""b_eff: parameters, command, figures, and how it is set beside the HPC Challenge."""
+"""b_eff: parameters, command, figures, and comparison with the HPC Challenge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting MPI programs: the launcher's options, and what is said where an MPI is missing."""
+"""Starting MPI programs: options of the launcher, and messages if an MPI is missing."""
 
 from __future__ import annotations
 

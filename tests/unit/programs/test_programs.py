@@ -1,4 +1,4 @@
-"""The workloads: parameters, commands, and parsers that any text survives."""
+"""The programs: parameters, commands, and parsers that survive any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One made-up run on the disk, read and evaluated, with a name that no form may take for markup."""
+"""One made-up run on the disk, read and evaluated, with names that look like markup."""
 
 from __future__ import annotations
 

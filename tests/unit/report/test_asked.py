@@ -1,4 +1,4 @@
-"""Figures with a direction, and doubts, in sentences."""
+"""Sentences about figures with a better direction, and about warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs side by side: what may be compared, and what one run each can say."""
+"""Comparison of runs: which cells may be compared, and what a single run each can show."""
 
 from __future__ import annotations
 

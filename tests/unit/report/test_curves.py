@@ -1,4 +1,4 @@
-"""Values along something: pooled over repetitions, drawn, and exported one row each."""
+"""Curves along a quantity: pooled over repetitions, drawn, and exported one value a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves whose repetitions have places of their own: the best and the worst one are drawn."""
+"""Curves whose repetitions have different places: the best and the worst one are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series of runs: what changed near a change point, and the runs of a commit put together."""
+"""Series of runs: conditions that changed near a change point, and runs grouped by commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What I/O costs in a report: layers that add up, idle power, a year's sum, and projections."""
+"""Costs of I/O in a report: layers that add up, idle power, a yearly sum, and projections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report opens with where a study has one environment, or asks about another figure."""
+"""Opening sentences of a report on a single environment, or on another metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenMetrics as its reference parser reads it, and the board that shows it."""
+"""OpenMetrics as its reference parser reads it, and the Grafana board that shows it."""
 
 from __future__ import annotations
 

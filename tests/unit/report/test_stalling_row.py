@@ -1,4 +1,4 @@
-"""The chart of costs shows typical repetitions; a row that stalls says what that costs as well."""
+"""The chart of costs shows typical repetitions; a row with stalls also shows their cost."""
 
 from __future__ import annotations
 

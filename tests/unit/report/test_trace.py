@@ -1,4 +1,4 @@
-"""The trace of a run: spans where the records say, phases end to end."""
+"""The trace of a run: spans at the recorded times, phases end to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of the levels of an environment's own factors."""
+"""Sentences of a report about the levels of an environment's own factors."""
 
 from __future__ import annotations
 

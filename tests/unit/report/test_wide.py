@@ -1,4 +1,4 @@
-"""Runs with a dozen environments and dozens of workloads: what matters comes first."""
+"""Runs with a dozen environments and dozens of workloads: the important things come first."""
 
 from __future__ import annotations
 

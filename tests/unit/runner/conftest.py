@@ -1,4 +1,4 @@
-"""For all tests of runs."""
+"""Fixtures for all tests of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crashes at any write: however many, the repetitions of a run are the same in the end."""
+"""Crashes at any write: the final records of a run are the same, however many crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a run whose environments are on unlike hosts."""
+"""Warnings about a run whose environments are on different kinds of hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that end a run, and those that come while it gives back what it made."""
+"""Signals that end a run, and signals that arrive while it releases what it made."""
 
 from __future__ import annotations
 

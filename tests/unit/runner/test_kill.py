@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of a real run, natively: nothing is lost and nothing comes twice."""
+"""SIGKILL at random moments of a real native run: no record is lost or duplicated."""
 
 from __future__ import annotations
 

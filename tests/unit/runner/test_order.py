@@ -1,4 +1,4 @@
-"""In which order cells run, and when groups of them stop: pure."""
+"""The order in which cells run, and when groups of cells stop: pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program's user waits for: with the way in, and no longer than the patience."""
+"""Durations as a waiting user sees them: with start-up, and limited by patience."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs with environments that make nothing: what is left out, time, resuming."""
+"""Whole runs with environments that make nothing: cells left out, time limits, resuming."""
 
 from __future__ import annotations
 

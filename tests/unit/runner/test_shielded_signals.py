@@ -1,4 +1,4 @@
-"""A signal that comes while something is given back is neither lost nor in its way."""
+"""A signal during a release is not lost, and does not interrupt the release."""
 
 from __future__ import annotations
 

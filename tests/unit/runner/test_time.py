@@ -1,4 +1,4 @@
-"""The time limit of a run on simulated time, and emulated environments, which must not take it."""
+"""The time limit of a run on simulated time; emulated environments must not use it up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often two programs run in turns before their ratio is judged."""
+"""How often two programs alternate before their ratio is judged."""
 
 from __future__ import annotations
 

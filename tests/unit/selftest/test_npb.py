@@ -1,4 +1,4 @@
-"""What the bench of the NPB kernels chooses to run."""
+"""Selection of cases by the bench of the NPB kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aferir bench overhead`: which of its cases are run."""
+"""Selection of cases by `aferir bench overhead`."""
 
 from __future__ import annotations
 

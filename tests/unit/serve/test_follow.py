@@ -1,4 +1,4 @@
-"""Progress of a run: each line is read once, and a half-written one not at all."""
+"""Progress of a run: each line is read once, and an incomplete line not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server answers those who have the token and address it by its own name, and nobody else."""
+"""The server answers only requests that have the token and use its own name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages over a folder of runs: what they show, and that names cannot become markup."""
+"""Pages over a folder of runs: their content, and that names cannot become markup."""
 
 from __future__ import annotations
 

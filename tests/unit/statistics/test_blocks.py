@@ -1,4 +1,4 @@
-"""One ratio over several hosts."""
+"""One ratio over several hosts, each of which measured it."""
 
 from __future__ import annotations
 

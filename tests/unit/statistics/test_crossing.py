@@ -1,4 +1,4 @@
-"""Crossings of curves whose places are known."""
+"""Crossings of curves that cross at known places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default rule on a noisy machine: a planted 10 % is found, a planted 0 % is not."""
+"""The default rule on a noisy machine detects a planted 10 %, and claims nothing for 0 %."""
 
 from __future__ import annotations
 

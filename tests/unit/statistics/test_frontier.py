@@ -1,4 +1,4 @@
-"""Who is beaten by nobody."""
+"""The Pareto frontier: points that no other point dominates."""
 
 from __future__ import annotations
 

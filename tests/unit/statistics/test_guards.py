@@ -1,4 +1,4 @@
-"""What keeps a difference from being claimed that is none: tails, states, order, resolution."""
+"""Safeguards against claiming a false difference: tails, states, order, resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cycles and joules of an operation, and how far their growth may be projected."""
+"""Cycles and joules of an operation, and the range of valid projections of their growth."""
 
 from __future__ import annotations
 

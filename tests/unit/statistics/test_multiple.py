@@ -1,4 +1,4 @@
-"""P values of several comparisons, adjusted."""
+"""P values of several comparisons, adjusted by Holm's method."""
 
 from __future__ import annotations
 

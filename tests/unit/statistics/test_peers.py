@@ -1,4 +1,4 @@
-"""Which of several alike is not."""
+"""Hosts that differ from their peers, among hosts that should be alike."""
 
 from __future__ import annotations
 

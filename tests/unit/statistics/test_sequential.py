@@ -1,4 +1,4 @@
-"""Bounds of several looks: their error by simulation, and what is decided by them."""
+"""Bounds of sequential tests: their error by simulation, and the decisions they lead to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the slow share costs, and that a robust centre does not hide it."""
+"""The cost of stalled repetitions, which a robust centre must not hide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of made-up runs, one after another, with a shift and new conditions planted in them."""
+"""Made-up runs, one after another, with a planted shift and changed conditions."""
 
 from __future__ import annotations
 

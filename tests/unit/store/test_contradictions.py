@@ -1,4 +1,4 @@
-"""A run whose files can be decoded and contradict themselves is damaged, and breaks no list."""
+"""A run whose files are readable but contradict themselves is damaged, and breaks no list."""
 
 from __future__ import annotations
 

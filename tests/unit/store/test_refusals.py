@@ -1,4 +1,4 @@
-"""A disk that refuses at any write: the store says which file, and keeps what it had."""
+"""A disk that refuses any write: the store names the file, and keeps what it had."""
 
 from __future__ import annotations
 

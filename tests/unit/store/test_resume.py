@@ -1,4 +1,4 @@
-"""Which run `aferir run` goes on with, and what it says of those that it leaves."""
+"""Which run `aferir run` continues, and its messages about runs that it does not."""
 
 from __future__ import annotations
 

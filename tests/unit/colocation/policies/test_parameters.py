@@ -1,4 +1,4 @@
-"""Parameters of the policy `aferir`: documented as they are."""
+"""Parameters of the policy `aferir` agree with their documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each policy decides in a given state, and what none may ever decide."""
+"""Decisions of each policy in given states, and decisions that no policy may make."""
 
 from __future__ import annotations
 

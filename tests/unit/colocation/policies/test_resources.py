@@ -1,4 +1,4 @@
-"""The lever of the resource that the service waits for moves first, and comes back slowly."""
+"""The limit of the resource that the service waits for is cut first, and raised slowly."""
 
 from __future__ import annotations
 

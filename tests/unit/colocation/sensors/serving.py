@@ -1,4 +1,4 @@
-"""An HTTP server over loopback, and looks at a sensor until there is enough."""
+"""An HTTP server on loopback, and a loop that calls a sensor until it has read enough."""
 
 from __future__ import annotations
 

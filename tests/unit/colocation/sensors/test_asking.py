@@ -1,4 +1,4 @@
-"""The sensor that asks a real HTTP server over loopback."""
+"""The sensor that sends requests, against a real HTTP server on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines and pages in shapes that people bring: codes of gRPC, clouds, prefixes, encodings."""
+"""Log lines and pages as found in practice: gRPC codes, clouds, prefixes, encodings."""
 
 from __future__ import annotations
 

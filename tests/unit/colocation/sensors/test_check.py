@@ -1,4 +1,4 @@
-"""What a check says of a source before anything depends on it."""
+"""The report of a check of a source, before a run depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations as services write them, and what is read in no way rather than in a wrong one."""
+"""Durations as services write them; ambiguous ones are refused rather than misread."""
 
 from __future__ import annotations
 

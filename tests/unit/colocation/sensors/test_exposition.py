@@ -1,4 +1,4 @@
-"""What a Prometheus histogram gained, through resets, new series and torn text."""
+"""Increase of a Prometheus histogram between scrapes: resets, new series, torn text."""
 
 from __future__ import annotations
 

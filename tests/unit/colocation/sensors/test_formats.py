@@ -1,4 +1,4 @@
-"""Latencies in the lines of logs: the formats as they are, and any bytes at all."""
+"""Latencies from log lines: each format as its server writes it, and random bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sensor that scrapes, against a real HTTP server over loopback."""
+"""The sensor that scrapes a histogram, against a real HTTP server on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines and pages from public reports: units, cut numbers, statuses of none, other wrappers."""
+"""Log lines and pages from public bug reports: units, cut numbers, missing statuses, wrappers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following a log through everything that happens to logs."""
+"""Following a log that grows, rotates, is truncated, replaced or missing."""
 
 from __future__ import annotations
 

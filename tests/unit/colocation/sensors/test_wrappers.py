@@ -1,4 +1,4 @@
-"""What Docker, Kubernetes and syslog put around lines comes off; what they cut is joined."""
+"""Prefixes that Docker, Kubernetes and syslog add are removed; lines that they split are joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load at which a service uses a given part of the CPUs."""
+"""The search for the load at which a service uses a given part of the CPUs."""
 
 from __future__ import annotations
 

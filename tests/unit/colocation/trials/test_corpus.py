@@ -1,4 +1,4 @@
-"""Text of this machine as passages, and questions in its words."""
+"""Passages of text from this machine, and queries from their words."""
 
 from __future__ import annotations
 

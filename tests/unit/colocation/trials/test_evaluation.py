@@ -1,4 +1,4 @@
-"""Distributions and the frontier, as the report's pictures take them."""
+"""Distributions and the frontier, in the form that the report's pictures use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faban's view of a load: users instead of a rate, and the figures that it reports."""
+"""Figures as Faban reports them, for a load of users instead of a rate."""
 
 from __future__ import annotations
 

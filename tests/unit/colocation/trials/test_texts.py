@@ -1,4 +1,4 @@
-"""Documentation for the search engines: which packages it is taken from, and that it is whole."""
+"""Documentation for the search engines: the packages it comes from, and its completeness."""
 
 from __future__ import annotations
 

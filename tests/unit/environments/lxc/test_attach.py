@@ -1,4 +1,4 @@
-"""lxc-attach that fails before it has entered the container; the rest needs a container."""
+"""Failures of lxc-attach before it has entered the container; all else needs a container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of any program: how they are written, and what is found in its output."""
+"""Figures of any program: their notation, and finding them in its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of the launcher's report, and how each way of going wrong is told."""
+"""The launcher's report: its samples, and how each kind of failure is reported."""
 
 from __future__ import annotations
 

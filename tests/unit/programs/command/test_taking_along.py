@@ -1,4 +1,4 @@
-"""Files that a command takes along, packages that an image needs for it, and its command line."""
+"""Files that a command needs, packages that an image lacks for it, and its command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own programs of I/O: parameters, figures, real runs, and what ends them."""
+"""aferir's own programs of I/O: parameters, figures, real runs, and their failures."""
 
 from __future__ import annotations
 

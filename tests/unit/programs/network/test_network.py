@@ -1,4 +1,4 @@
-"""The network programs: parameters, commands, and parsers that any text survives."""
+"""The network programs: parameters, commands, and parsers that survive any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NPB by message passing, and NPB builds of others: parameters, commands, the table they print."""
+"""NPB by message passing, and other builds of NPB: parameters, commands, parsed tables."""
 
 from __future__ import annotations
 

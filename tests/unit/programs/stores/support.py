@@ -1,4 +1,4 @@
-"""Runs of the store workloads as the native environment makes them, for several test files."""
+"""Runs of the store programs in the native environment, for several test files."""
 
 from __future__ import annotations
 

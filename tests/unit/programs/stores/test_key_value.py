@@ -1,4 +1,4 @@
-"""Berkeley DB under YCSB: every read compared, every record counted; what is fetched is checked."""
+"""Berkeley DB under YCSB: every read is compared, every record counted, downloads checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions on MariaDB: verified, and ended with a clear outcome whatever happens to it."""
+"""Transactions on MariaDB are verified, and end with a clear outcome whatever fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store workloads share, and BLAST: made from a seed, found again, and refused if not."""
+"""Common parts of the store programs, and BLAST, whose planted sequences must be found."""
 
 from __future__ import annotations
 

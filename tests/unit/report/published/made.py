@@ -1,4 +1,4 @@
-"""A made-up run for each published table, which has a figure for every row that can have one."""
+"""A made-up run for each published table, with figures for all rows that can have one."""
 
 from __future__ import annotations
 

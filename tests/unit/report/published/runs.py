@@ -1,4 +1,4 @@
-"""Made-up runs that have what published tables ask for."""
+"""Made-up runs with the figures that published tables compare."""
 
 from __future__ import annotations
 

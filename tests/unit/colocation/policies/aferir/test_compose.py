@@ -1,4 +1,4 @@
-"""What each mode sets, beside what share and weight set."""
+"""Settings of each mode, combined with share and weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What always holds, on drawn histories of a service, a batch and others."""
+"""Invariants of the policy on random histories of a service, a batch and other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of modes: what begins, what goes before what, what ends, and what is barred."""
+"""The table of modes: when a mode begins, takes precedence, ends, and is barred."""
 
 from __future__ import annotations
 

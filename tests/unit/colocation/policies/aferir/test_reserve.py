@@ -1,4 +1,4 @@
-"""Reservations that are of use: their shares, and their period."""
+"""Useful reservations: their shares, and their period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch's share: cuts that wait for their effect, growth, and whether cutting helps."""
+"""The batch's share: cuts wait for their effect, growth, and whether cutting helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is observed: judgements, smoothing, and who else is there."""
+"""Signals from observations: judgements of latency, smoothing, and other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much there is to explain: constants and lines."""
+"""Limits on the number of constants and lines of the policy."""
 
 from __future__ import annotations
 
