@@ -83,7 +83,7 @@ def test_lines_become_values() -> None:
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[1]", '{"bench": "other"}', '{"bench": "ecp"}'])
-def test_a_line_that_is_not_the_programs_is_an_error(text: str) -> None:
+def test_a_line_of_another_program_is_an_error(text: str) -> None:
     with pytest.raises(ProgramError):
         parse(text)
 
@@ -113,7 +113,7 @@ def test_without_a_rival_nothing_is_claimed() -> None:
     assert "rdtscp" in figure.note
 
 
-def test_one_violation_misses_the_target_and_pieces_add_up() -> None:
+def test_a_single_violation_misses_the_target_and_parts_are_summed() -> None:
     clean = [Ecp("migrations", 1000, 0, 1.0, 5), Ecp("hand_overs", 10, 0, 1.0)]
     clean.append(Ecp("refinements", 100, 0, 1.0, rate_changes=3))
     figures = by_name(judge.ecp([*clean, *clean], EVERY))
@@ -125,7 +125,7 @@ def test_one_violation_misses_the_target_and_pieces_add_up() -> None:
     assert wrong["ecp.violations.migrations"].holds is True
 
 
-def test_what_was_not_tried_does_not_hold() -> None:
+def test_a_target_that_was_not_measured_does_not_hold() -> None:
     assert not any(figure.holds for figure in judge.ecp([], EVERY))
     unmoved = by_name(judge.ecp([Ecp("migrations", 1000, 0, 1.0, 0)], EVERY))
     assert unmoved["ecp.violations.migrations"].holds is False

@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_an_error(out: str, err: str) -> None:
         mpi.parse_one_host(out, err)
 
 
-def test_lines_of_methods_are_read_and_both_are_wanted() -> None:
+def test_lines_of_both_methods_are_parsed_and_both_are_required() -> None:
     found = mpi.parse_methods("a warning\n" + HOSTS)
     assert found["hca3-offset-20"].error_median_ns == 2739
     for text in ("", HOSTS.splitlines()[0], '{"method": 3}'):
@@ -75,7 +75,7 @@ def test_one_host_is_judged_by_medians_of_each_number_of_ranks() -> None:
     assert judge_one_host("mpich", [job(sees=False)])[1].holds is False
 
 
-def test_hosts_are_judged_by_the_median_ratio_and_the_doubt() -> None:
+def test_hosts_are_judged_by_the_median_ratios_of_duration_and_error() -> None:
     duration, error = judge_hosts(4, [methods(), methods(), methods(duration=9000.0)])
     assert duration.value == pytest.approx(0.4)
     assert error.value == pytest.approx(0.1)

@@ -61,13 +61,13 @@ def test_an_arm_that_seems_to_do_more_is_looked_at_again_in_pairs_and_no_other()
     assert found.of_idle == 10 / 11
 
 
-def test_an_arm_that_breaks_the_sla_in_a_pair_is_none_of_those_that_keep_it() -> None:
+def test_an_arm_that_breaks_the_sla_in_a_pair_is_not_counted_as_keeping_it() -> None:
     arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
     found = judge("cell", SLA, arms, pairs({"fifo": [0.5, 0.5]}, latency_s=0.2))
     assert found.near == 1.0
 
 
-def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
+def test_less_work_than_under_plain_idle_is_measured_again_and_reported() -> None:
     arms = [arm("alone", 0.0), arm("idle", 20.0, 0.3), arm("aferir", 10.0)]
     found = judge("cell", SLA, arms, pairs({"idle": [0.6, 0.7, 0.65]}))
     assert found.of_idle == pytest.approx((0.6 * 0.7 * 0.65) ** (1 / 3))
@@ -92,7 +92,7 @@ def test_pairs_are_taken_until_their_ratio_is_known_or_clear(
     assert "in 1 of 1" in judge("cell", SLA, arms, lambda _: some, 1).words
 
 
-def test_no_more_pairs_are_taken_beside_an_arm_that_breaks_the_sla() -> None:
+def test_no_more_pairs_are_measured_with_an_arm_that_breaks_the_sla() -> None:
     arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
     late = itertools.chain([0.01, 0.01], itertools.repeat(0.3))
     endless = (Pair(SLA, arm("aferir", 0.5), arm("fifo", 1.0, latency_s)) for latency_s in late)
@@ -110,7 +110,7 @@ def test_an_arm_that_breaks_the_sla_after_the_first_pairs_is_still_compared() ->
     assert found.near == pytest.approx((0.85 * 0.98) ** 0.5, abs=0.01)
 
 
-def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:
+def test_no_batch_work_is_expected_in_the_time_that_the_service_needed() -> None:
     alone = arm("alone", 0.0, idle_cpus=0.5)
     ours = arm("aferir", 0.24)
     assert Pair(SLA, ours, arm("idle", latency_s=0.3, batch_cpus=2.0), alone).due == 0.25
@@ -169,7 +169,7 @@ def test_a_cell_or_the_beginning_of_its_name_chooses_cells_of_the_whole_matrix()
 
 
 @pytest.mark.parametrize("name", ["sla.nginx.5", "sla.apache", "sla.nginx.50.xz.3", "sla."])
-def test_a_cell_that_there_is_not_is_refused_with_those_there_are(name: str) -> None:
+def test_an_unknown_cell_is_refused_with_the_list_of_cells(name: str) -> None:
     with pytest.raises(UsageError, match="no such cell"):
         chosen([name], quick=False)
 

@@ -79,7 +79,7 @@ def test_rounds_in_which_the_service_alone_breaks_its_sla_do_not_count() -> None
     assert kept.holds is batch.holds is None
 
 
-def test_nothing_is_said_of_the_batch_where_the_service_leaves_next_to_nothing() -> None:
+def test_the_batch_is_not_judged_if_the_service_leaves_hardly_any_cpu() -> None:
     kept, batch = figures("cell", [measured(arm("aferir"), idle_cpus=0.01)])
     assert kept.holds
     assert batch.value is None

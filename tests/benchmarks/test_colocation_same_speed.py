@@ -68,7 +68,7 @@ def test_an_arm_that_costs_the_service_more_does_less_at_whatever_speed_it_was_m
     assert same_speed.batch_per_s(theirs, at) == pytest.approx(as_if[1], abs=1e-6)
 
 
-def test_what_a_service_needs_more_on_a_slower_machine_is_first_taken_from_what_idles() -> None:
+def test_additional_need_on_a_slower_machine_is_first_taken_from_idle_time() -> None:
     few = measured("aferir", 2000.0, 500.0, most=1.0)
     assert few.idle_cpus == 0.75
     assert same_speed.batch_cpus(few, 1000.0) == 1.0
@@ -78,7 +78,7 @@ def test_what_a_service_needs_more_on_a_slower_machine_is_first_taken_from_what_
 
 
 @given(speeds, speeds, works)
-def test_what_a_service_leaves_alone_is_told_at_the_speed_of_the_others(
+def test_what_a_service_alone_leaves_is_scaled_to_the_speed_of_the_other_arms(
     one: float, other: float, service: float
 ) -> None:
     alone = measured("alone", one, service, most=0.0)
@@ -86,7 +86,7 @@ def test_what_a_service_leaves_alone_is_told_at_the_speed_of_the_others(
     assert same_speed.idle_cpus(alone, other) == pytest.approx(left, abs=1e-6)
 
 
-def test_batch_work_beyond_what_the_service_leaves_is_not_due_at_any_speed() -> None:
+def test_batch_work_beyond_what_the_service_leaves_is_not_expected_at_any_speed() -> None:
     ours = measured("aferir", 1500.0, 1200.0)
     idle = measured("idle", 1100.0, 200.0, latency_s=0.3)
     alone = measured("alone", 1900.0, 1200.0, most=0.0)

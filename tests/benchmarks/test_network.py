@@ -81,14 +81,14 @@ def test_where_the_peer_does_not_agree_with_itself_nothing_agrees() -> None:
     assert sizes.unsettled(turns_of((first, first), (second, second))) == list(SIZES)
 
 
-def test_runs_of_the_peer_with_another_between_are_no_neighbours() -> None:
+def test_two_runs_of_the_peer_with_another_run_between_are_no_neighbours() -> None:
     first, second = dict.fromkeys(SIZES, 1e-5), dict.fromkeys(SIZES, 2e-5)
     alternating = [Turn(first, first, False), Turn(second, second, True)]
     assert "here.netpipe_with_itself" not in {f.name for f in sizes.judge("here", alternating)}
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.04, True), (0.96, True), (1.06, False)])
-def test_one_size_that_is_further_apart_misses_the_target(factor: float, holds: bool) -> None:
+def test_one_size_with_a_larger_difference_misses_the_target(factor: float, holds: bool) -> None:
     theirs = dict.fromkeys(SIZES, 1e-5)
     found = figures((theirs | {64: 1e-5 * factor}, theirs))
     assert found["here.worst_disagreement"].value == pytest.approx(100 * abs(factor - 1))
@@ -129,11 +129,11 @@ def test_sizes_that_are_apart_are_measured_again(
 
 
 @pytest.mark.parametrize("size", sorted({size for part in RANGES for size in sizes_of(part)}))
-def test_what_is_measured_again_has_the_size_in_it(size: int) -> None:
+def test_a_size_to_be_measured_again_is_in_the_range_around_it(size: int) -> None:
     assert size in {again for part in sizes.around([size], RANGES) for again in sizes_of(part)}
 
 
-def test_nothing_in_common_is_no_agreement() -> None:
+def test_programs_without_a_common_size_do_not_agree() -> None:
     assert figures(({1: 1e-5}, {2: 1e-5}))["here.worst_disagreement"].value is None
     assert figures()["here.worst_disagreement"].holds is None
 
@@ -153,7 +153,7 @@ def test_the_target_holds_where_nothing_is_left_to_measure_again(turns: list[Tur
 
 @settings(deadline=None)
 @given(turns=many_turns)
-def test_whose_times_are_which_changes_no_verdict_but_its_sign(turns: list[Turn]) -> None:
+def test_exchanging_the_two_programs_inverts_the_ratios(turns: list[Turn]) -> None:
     for turn in turns:
         exchanged = Turn(turn.theirs, turn.ours, not turn.ours_first).ratios()
         assert exchanged == pytest.approx({size: 1 / r for size, r in turn.ratios().items()})
@@ -171,7 +171,9 @@ def test_both_ends_of_the_link_are_shaped_and_send_packets_as_they_are() -> None
         )
 
 
-def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_that_cannot_be_measured_is_reported_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = bench.run(BenchOptions(quick=True), lambda *_: None)
     assert {figure.value for figure in result.figures} == {None}

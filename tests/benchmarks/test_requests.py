@@ -82,7 +82,7 @@ def run(ours: float = 0.1, connections: int = 64, failed: int = 0) -> Run:
     ],
     ids=["right", "connections", "failed", "late", "early"],
 )
-def test_one_run_that_is_off_misses_its_target(odd: Run, holds: list[bool]) -> None:
+def test_one_deviating_run_misses_its_target(odd: Run, holds: list[bool]) -> None:
     assert [figure.holds for figure in bench.judge("as_is", [run(), odd])] == holds
 
 

@@ -32,7 +32,7 @@ def test_neighbours_have_their_correlation() -> None:
 
 @pytest.mark.parametrize("kind", list(judge.KINDS))
 @pytest.mark.parametrize("n", [5, 12])
-def test_ratios_of_many_trials_are_those_of_each_but_for_costs(kind: str, n: int) -> None:
+def test_ratios_of_many_trials_at_once_equal_those_of_each_trial(kind: str, n: int) -> None:
     draw = INDEPENDENT["states-1.2-in-45-percent"]
     many = list(judge._ratios(kind, draw, np.random.default_rng(4), 30, n, factor=1.05))
     pairs = judge._pairs(draw, np.random.default_rng(4), 30, n, 1.05)

@@ -24,7 +24,7 @@ from tests.checkout import ROOT
 NAME = "vod-load-short"
 
 
-def test_it_knows_every_file_and_short_form_of_the_guide() -> None:
+def test_every_file_and_short_form_of_the_guide_is_known() -> None:
     guide = (ROOT / "docs/guides/studies.md").read_text(encoding="utf-8")
     tables, _, _ = guide.partition("## What was run")
     commands = set(re.findall(r"`aferir run experiments/([\w-]+)\.toml", tables))
@@ -108,6 +108,6 @@ def record(cell: str, *, failure: Failure | None = None) -> Record:
 
 
 @pytest.mark.parametrize("work", STEPS)
-def test_no_step_belongs_to_two_works(work: str) -> None:
+def test_no_step_belongs_to_two_publications(work: str) -> None:
     others = {name for other, names in STEPS.items() if other != work for name in names}
     assert not others & {*STEPS[work]}

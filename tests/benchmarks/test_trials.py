@@ -30,7 +30,7 @@ def test_a_file_of_trials_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert trials("planted", 2, never, file, lambda *_: None) == made
 
 
-def test_what_is_no_file_of_trials_is_not_written_to(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("mine\n", encoding="utf-8")
     with pytest.raises(UsageError, match="no file of trials"):

@@ -44,7 +44,7 @@ def test_advice_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         ["apply", "--method", "mptcp", "--interfaces", "a,b", "--bridge", "br0"],
     ],
 )
-def test_what_cannot_be_is_refused_with_a_remedy(
+def test_impossible_options_are_refused_with_a_remedy(
     arguments: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -105,7 +105,7 @@ def test_a_privilege_is_read_from_the_kernels_mask() -> None:
     assert not has_capability(23, "CapEff:\t00000000007fffff\n")
 
 
-def test_services_are_repeated_with_a_level_and_a_source_each(
+def test_several_services_have_a_level_and_a_source_each(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["--service", "pid:1", "--service", "pid:2", "--sla", "p95=200ms"]

@@ -20,7 +20,9 @@ def test_every_policy_is_a_row_with_its_interval(capsys: pytest.CaptureFixture[s
     assert (idle["meets"], idle["settled_s"]) == (True, None)
 
 
-def test_the_table_says_what_was_never_answered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_shows_requests_that_were_never_answered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main([*QUICK, "--load", "0:0.25,3:2"]) == 0
     assert "never" in capsys.readouterr().out
 

@@ -61,7 +61,7 @@ def test_without_dask_the_command_that_adds_it_is_said(capsys: pytest.CaptureFix
     assert "aferir[dask]" in capsys.readouterr().err
 
 
-def test_viewers_elsewhere_need_a_cloud_that_they_reach(
+def test_viewers_on_other_hosts_need_a_cloud_that_they_can_reach(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["elastic", "measure", "movie", "--dask", "tcp://127.0.0.1:1"]) == 2

@@ -71,7 +71,7 @@ def test_ranks_get_the_library_and_a_job_of_their_own(monkeypatch: pytest.Monkey
     ]
 
 
-def test_what_is_executed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_that_is_executed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[list[str]] = []
 
     def execute(_: str, command: list[str]) -> None:

@@ -223,7 +223,7 @@ def test_a_reader_that_has_left_changes_no_exit_code(folder: Path, verb: str) ->
     ],
     ids=["a", "b"],
 )
-def test_surroundings_that_are_odd(folder: Path, variables: Mapping[str, str]) -> None:
+def test_unusual_environments_of_the_process(folder: Path, variables: Mapping[str, str]) -> None:
     done = shell(folder, "aferir run small.toml && aferir list", variables=variables)
     assert done.returncode == 0, done.stderr
     assert "complete" in done.stdout

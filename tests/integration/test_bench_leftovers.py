@@ -159,7 +159,7 @@ def test_what_a_bench_leaves_is_found_by_it_alone(plant: Plant, kinds: set[str])
         assert leftovers(state) == []
 
 
-def test_what_a_bench_did_not_give_back_is_undone_in_the_end() -> None:
+def test_what_a_bench_did_not_release_is_removed_in_the_end() -> None:
     with own_state() as state:
         made = limited_disk.mounted(32 * 2**20)
         assert leftovers(state) != []

@@ -50,7 +50,7 @@ def study(name: str, *, first: Sequence[str] = (), **parameters: Parameter) -> F
 
 
 @pytest.mark.parametrize("movement", ["pinned", "migrated"])
-def test_strict_clocks_never_go_back_and_a_microsecond_clock_does(movement: str) -> None:
+def test_strict_clocks_never_repeat_a_reading_and_a_microsecond_clock_does(movement: str) -> None:
     found = study("ecp", movement=movement, runs=10)
     violations = found.series["violations", ""]
     assert found.samples["violations_of_rvec"] == 0
@@ -146,7 +146,7 @@ def test_no_change_of_the_counters_rate_makes_rvec_go_back() -> None:
     assert set(errors) == {"one rate", "rvec that notices", "rvec that is told"}
 
 
-def test_quanta_show_what_was_taken() -> None:
+def test_time_that_was_taken_from_the_program_shows_in_its_quanta() -> None:
     found = study("noise", quanta=300)
     assert found.samples["quantum_least_s"] > 0
     assert 0 <= found.samples["noise_share"] < 1

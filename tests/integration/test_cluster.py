@@ -169,7 +169,7 @@ def test_after_a_reboot_it_comes_up_with_what_was_on_disks(cluster: str) -> None
     assert main(["cluster", "status", cluster]) == 0
 
 
-def test_a_userland_from_a_tar_is_taken_where_it_has_what_nodes_need(
+def test_a_userland_from_a_tar_is_accepted_if_it_has_what_nodes_need(
     cluster: str, tmp_path: Path
 ) -> None:
     tree = Path(storing.read(cluster).image) / "tree"

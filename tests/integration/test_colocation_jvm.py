@@ -93,7 +93,7 @@ def test_a_socket_that_a_dead_jvm_of_the_same_number_left_is_no_hindrance(
 
 
 @_needs_javac
-def test_names_that_somebody_else_tells_are_not_believed(program: Path) -> None:
+def test_names_from_another_process_are_not_believed(program: Path) -> None:
     with _running(program) as child, socket.socket(socket.AF_UNIX) as other:
         other.bind(str(_socket_of(child.pid)))
         other.listen()
@@ -102,7 +102,7 @@ def test_names_that_somebody_else_tells_are_not_believed(program: Path) -> None:
         assert child.poll() is None
 
 
-def test_a_program_that_would_die_of_it_is_never_asked_for_its_threads() -> None:
+def test_a_program_that_the_signal_would_end_is_never_asked_for_its_threads() -> None:
     child = process.start(["sleep", "1000"])
     assert jvm.thread_names(child.pid) == {}
     assert child.poll() is None

@@ -200,7 +200,7 @@ def test_a_thread_leaves_though_the_kernel_refuses_to_shrink_it(
 
 @pytest.mark.usefixtures("state")
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
-def test_a_thread_that_has_left_goes_first_among_the_fair_before_it_comes_back(
+def test_a_thread_that_has_left_runs_at_nice_minus_20_until_it_returns(
     child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Settings(threads={child.pid: _schedule(0.005, 0.01)})
@@ -278,7 +278,7 @@ def test_an_account_below_0_is_counted_again_where_it_is_asked_for(
 
 @_COUNTS_AGAIN
 @pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
-def test_what_nobody_holds_is_gone_when_the_kernel_counts_again(
+def test_bandwidth_without_a_holder_is_gone_after_a_recount(
     child: subprocess.Popen[str],
 ) -> None:
     leaks = []
@@ -337,7 +337,7 @@ def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("child", [_ASLEEP, _BUSY], indirect=True)
-def test_what_is_left_is_not_reserved_any_more(child: subprocess.Popen[str]) -> None:
+def test_bandwidth_that_was_left_behind_is_no_longer_reserved(child: subprocess.Popen[str]) -> None:
     before = sound_account()
     if before is None:
         pytest.skip("the kernel's account of deadline bandwidth cannot be read here")

@@ -59,7 +59,7 @@ def entry() -> Iterator[Entry]:
         yield made
 
 
-def test_who_goes_first_does_so_for_a_while_and_what_it_starts_does_not() -> None:
+def test_a_thread_goes_first_for_a_while_and_its_children_do_not() -> None:
     before = attributes.read(0)
     with attributes.going_first():
         assert attributes.read(0).policy == attributes.FIFO
@@ -68,7 +68,7 @@ def test_who_goes_first_does_so_for_a_while_and_what_it_starts_does_not() -> Non
     assert attributes.read(0) == before
 
 
-def test_work_of_whoever_has_a_reservation_is_told_but_not_the_services_own() -> None:
+def test_cpu_use_of_foreign_reservations_is_reported_without_the_services_own() -> None:
     own = attributes.of(Schedule(policy="deadline", runtime_s=0.01, period_s=0.1))
     child = process.start(["sh", "-c", "while :; do :; done"])
     usage = Usage(None)
@@ -108,7 +108,9 @@ def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:
     assert child.wait() == -9
 
 
-def test_clean_gives_back_what_both_dead_left(sleepers: subprocess.Popen[str]) -> None:
+def test_clean_restores_what_a_killed_controller_and_a_killed_guard_left(
+    sleepers: subprocess.Popen[str],
+) -> None:
     before = found(sleepers.pid)
     code = (
         "import os, sys\n"

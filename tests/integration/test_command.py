@@ -131,7 +131,7 @@ def test_a_service_runs_beside_it(instance: Instance) -> None:
     assert "service_user_s" in samples
 
 
-def test_who_forks_and_leaves_is_ended(instance: Instance) -> None:
+def test_processes_that_a_program_leaves_behind_are_ended(instance: Instance) -> None:
     _, doubts = measure(instance, command=["sh", "-c", f"setsid sleep {MARK} & exit 0"])
     assert "left-running" in doubts
     assert left() == []
@@ -152,7 +152,7 @@ def test_output_of_any_kind_and_length_is_taken(instance: Instance) -> None:
     assert "output-cut" in doubts
 
 
-def test_who_never_ends_is_ended(instance: Instance) -> None:
+def test_a_program_that_never_ends_is_ended_at_the_time_limit(instance: Instance) -> None:
     with pytest.raises(TimeoutExpired):
         measure(instance, limit_s=5.0, command=["sh", "-c", f"setsid sleep {MARK} & sleep {MARK}"])
     assert left() == []
@@ -167,7 +167,7 @@ def test_who_never_ends_is_ended(instance: Instance) -> None:
         (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xf3\x00" + bytes(100), 0o755, "riscv"),
     ],
 )
-def test_what_is_no_program_is_told(
+def test_a_file_that_is_no_program_is_reported(
     instance: Instance, folder: Path, content: bytes, mode: int, said: str
 ) -> None:
     (folder / "it").write_bytes(content)

@@ -88,7 +88,7 @@ def test_an_allocation_that_outlasts_all_patience_is_awaited_and_given_back(
     assert cloud.there == set()
 
 
-def test_an_allocation_that_does_not_end_is_said_and_is_no_fault_of_ours(
+def test_an_allocation_that_does_not_end_is_reported_and_is_no_internal_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(movie, "_RELEASES_S", 0.5)

@@ -63,7 +63,7 @@ def drawn(seed: int, messages: int, nodes: int, scale: float = 1e-6) -> Single:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 6), st.integers(2, 20), st.floats(0.1, 2.0))
-def test_every_node_stops_and_keeps_as_if_it_were_alone(
+def test_every_node_stops_and_keeps_its_result_as_if_it_were_alone(
     seed: int, discard: int, smallest: int, scale: float
 ) -> None:
     rule = StopRule(discard=discard, smallest=smallest, messages=60)

@@ -83,7 +83,7 @@ def test_a_clock_without_a_rate_is_what_drifts() -> None:
     assert exact.at("held-unrated").max_s < 20e-6
 
 
-def test_parents_that_wait_hand_their_drift_down() -> None:
+def test_parents_that_wait_pass_their_drift_on() -> None:
     found = run(nodes=50_000, topology="two-level")
     upper, lower = (level.errors[0] for level in found.levels)
     # Level 1 waits up to 0.9 s at 10 ppm; it was itself set by the reference, which cannot drift.
@@ -117,7 +117,7 @@ def test_jitter_alone_does_not_break_a_rate(network: Network, keep: str) -> None
     assert found.at("held").inside == 1.0
 
 
-def test_one_look_alone_gains_what_the_oscillator_wanders_and_no_more() -> None:
+def test_after_one_exchange_the_error_only_grows_by_the_oscillators_wander() -> None:
     oscillators = Oscillators(rate_spread=0.0, wander=0.1e-6)
     held = run(nodes=5000, oscillators=oscillators).at("held-unrated")
     assert 0.5 * 8.64e-3 < held.max_s < 1.01 * 8.64e-3

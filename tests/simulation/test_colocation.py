@@ -230,7 +230,7 @@ def test_sched_idle_in_a_group_of_everybodys_weight_costs_what_an_idle_group_doe
     assert idle.batch_share > 0.95 * ranked.batch_share
 
 
-def test_others_work_costs_our_service_little_because_it_is_reserved() -> None:
+def test_work_of_others_costs_our_service_little_because_of_its_reservations() -> None:
     ours, idle = (tried(name, 0.5, other_threads=2) for name in ("aferir", "cpu-idle"))
     assert p95(ours) < 0.8 * p95(idle)
     assert ours.batch_share > 2 * idle.batch_share

@@ -79,7 +79,7 @@ def test_what_has_the_batch_do_most_and_keeps_the_service_level_is_found() -> No
     assert (found.kept_alone, found.kept_by_defaults_alone) == (0, 0)
 
 
-def test_no_round_and_no_comparison_meets_requests_that_another_one_chose_by() -> None:
+def test_rounds_and_the_comparison_use_different_requests() -> None:
     model = Model()
     search.search(SHORT, search.candidates(32, ["shrink"], seed=3), 1, model.run)
     assert sum(map(len, model.seeds)) == len(set.union(*model.seeds)) == 2 + 4 + 8 + 8
@@ -128,7 +128,9 @@ def test_steps_are_part_of_what_a_policy_has_to_stand() -> None:
         ({"hold_s": 0}, r"\.hold_s"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(given: dict[str, float], said: str) -> None:
+def test_impossible_parameters_of_the_search_are_refused(
+    given: dict[str, float], said: str
+) -> None:
     with pytest.raises(UsageError, match=said):
         make("aferir", given)
 

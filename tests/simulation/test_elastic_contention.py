@@ -67,6 +67,6 @@ def test_an_allocation_that_never_ends_disturbs_nobody() -> None:
         {"store_share": 0.7, "scheduler_share": 0.4},
     ],
 )
-def test_what_cannot_be_shared_is_refused(wrong: dict[str, float]) -> None:
+def test_impossible_values_of_contention_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"at least one|from 0 to 1"):
         Contention(**wrong)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def test_no_wish_of_a_cloud_is_a_fault_of_ours(told: str) -> None:
     assert 0.0 <= retry_after_s({"Retry-After": told}) <= 300.0
 
 
-def test_of_a_page_of_html_its_title_is_told() -> None:
+def test_the_message_of_an_html_page_is_its_title() -> None:
     page = "<!DOCTYPE html><html><head><title>504 Gateway Time-out</title></head></html>"
     assert plain(page) == "a page of HTML instead of an answer: 504 Gateway Time-out"
     assert len(plain("x" * 10_000)) < 400
@@ -100,7 +100,7 @@ def test_a_refusal_is_believed_after_a_while_and_a_usage_error_at_once() -> None
         patience.Failures(600.0, clock).one(UsageError("none"))
 
 
-def test_one_asks_for_all_and_less_often_the_longer_it_takes() -> None:
+def test_one_thread_polls_for_all_and_less_often_over_time() -> None:
     clock, asked = SimulatedClock(0.0), list[int]()
 
     def looks(identities: Sequence[str]) -> Mapping[str, Look]:

@@ -94,7 +94,7 @@ def test_an_instance_is_made_looked_at_until_it_runs_and_given_back(
     assert list(journal.entries()) == []
 
 
-def test_one_instance_that_cannot_be_removed_keeps_none_of_the_others(
+def test_one_instance_that_cannot_be_removed_does_not_keep_the_others(
     cloud: tuple[Wanted, Machines], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, machines = cloud
@@ -115,7 +115,7 @@ def test_one_instance_that_cannot_be_removed_keeps_none_of_the_others(
     assert [remote.name_of(entry) for entry in journal.entries()] == [stays.name]
 
 
-def test_one_container_of_lxd_that_cannot_be_removed_keeps_none_of_the_others(
+def test_one_container_of_lxd_that_cannot_be_removed_does_not_keep_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = lxd.Place(socket=tmp_path / "socket", bridge="br0", network="10.78.0")

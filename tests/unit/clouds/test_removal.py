@@ -17,7 +17,7 @@ def late_cloud(late_s: float = 0.0) -> LateCloud:
     return LateCloud(SimulatedClock(0.0), SLOW, late_s)
 
 
-def test_an_end_is_believed_when_the_cloud_has_said_it_twice_some_time_apart() -> None:
+def test_an_end_is_believed_after_two_reports_some_time_apart() -> None:
     cloud = late_cloud()
     cloud.make("n")
     cloud.clock.sleep(100.0)
@@ -28,7 +28,7 @@ def test_an_end_is_believed_when_the_cloud_has_said_it_twice_some_time_apart() -
     assert released_s < SLOW.apart_s, "the time to make sure is no part of the release"
 
 
-def test_an_end_that_is_told_by_name_needs_no_time_apart_but_a_second_look() -> None:
+def test_an_end_that_the_cloud_shows_needs_a_second_answer_but_no_pause() -> None:
     cloud = late_cloud()
     cloud.tells_ends = True
     cloud.make("n")

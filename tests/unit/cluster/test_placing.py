@@ -57,7 +57,7 @@ def test_cores_come_before_their_second_threads() -> None:
     assert place("packed", 2, 1, machine) == [(0,), (2,)]
 
 
-def test_a_node_stays_near_its_memory_and_nodes_part() -> None:
+def test_a_node_stays_near_its_memory_and_nodes_are_far_apart() -> None:
     machine = host(memories=2, cores=4)
     assert place("spread", 2, 2, machine) == [(0, 1), (4, 5)]
     assert place("packed", 2, 2, machine) == [(0, 1), (2, 3)]

@@ -112,14 +112,14 @@ def test_one_after_the_other_with_failures_counted() -> None:
 
 
 @pytest.mark.parametrize("apart_s", [0.0, 0.001])
-def test_those_of_a_burst_are_there_together(apart_s: float) -> None:
+def test_instances_of_a_burst_exist_at_the_same_time(apart_s: float) -> None:
     fake = Fake()
     outcome = interactive.together(fake, SPEC, 5, apart_s)
     assert len(outcome.ledgers) == fake.most == 5
     assert fake.living == 0
 
 
-def test_one_that_fails_keeps_the_others_of_its_burst_from_nothing() -> None:
+def test_a_failed_request_does_not_affect_the_others_of_its_burst() -> None:
     fake = Fake(failing=[1, 4])
     outcome = interactive.together(fake, SPEC, 4)
     assert (len(outcome.ledgers), len(outcome.failures)) == (2, 2)

@@ -116,7 +116,7 @@ def serve(path: Path, answers: list[bytes]) -> tuple[threading.Thread, list[byte
     return thread, heard
 
 
-def test_events_are_passed_over_and_errors_raised(tmp_path: Path) -> None:
+def test_events_are_skipped_and_errors_raised(tmp_path: Path) -> None:
     answers = [
         b'{"event": "STOP"}\n{"return": {"pid": 7}}\n',
         b'{"error": {"class": "GenericError", "desc": "no such file"}}\n',
@@ -133,7 +133,7 @@ def test_events_are_passed_over_and_errors_raised(tmp_path: Path) -> None:
     assert json.loads(heard[0]) == {"execute": "guest-exec", "arguments": {"path": "x"}}
 
 
-def test_a_sync_passes_over_what_was_meant_for_others(tmp_path: Path) -> None:
+def test_a_sync_skips_answers_to_earlier_requests(tmp_path: Path) -> None:
     answers = [b'{"return": 1}\n\xff{"return": 41}\n\xff{"return": 42}\n']
     thread, heard = serve(tmp_path / "s", answers)
     with JsonSocket(tmp_path / "s") as client:
@@ -143,6 +143,6 @@ def test_a_sync_passes_over_what_was_meant_for_others(tmp_path: Path) -> None:
     assert heard[0].startswith(b"\xff{")
 
 
-def test_nobody_there_is_an_error_in_time(tmp_path: Path) -> None:
+def test_a_socket_without_a_server_is_an_error_in_time(tmp_path: Path) -> None:
     with JsonSocket(tmp_path / "s") as client, pytest.raises(ProgramError, match="nobody"):
         client.connect(0.05)

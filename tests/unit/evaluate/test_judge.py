@@ -85,7 +85,7 @@ def test_equal_environments_are_first_as_often() -> None:
         assert (one.best_place, one.worst_place) == (1, 2)
 
 
-def test_one_error_apart_is_first_as_often_as_the_distribution_says() -> None:
+def test_an_environment_one_error_ahead_is_first_as_often_as_the_distribution_says() -> None:
     """P(t > -2) of 9 degrees of freedom is 0.9617."""
     found = judged(
         cost("performance", "native", 1.0, error=0.0),
@@ -108,7 +108,7 @@ def test_what_no_environment_has_is_left_out_and_named() -> None:
     assert [(one.criterion, one.environment) for one in found.missing] == [("energy", "")]
 
 
-def test_who_lacks_a_figure_is_not_ranked() -> None:
+def test_an_environment_that_lacks_a_figure_is_not_ranked() -> None:
     found = judged(*FASTER, *CHEAPER, names=(*NAMES, "vm"), performance=1, price=1)
     assert {one.environment for one in found.standings} == set(NAMES)
     assert {(one.criterion, one.environment) for one in found.missing} == {

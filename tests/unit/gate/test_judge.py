@@ -27,7 +27,7 @@ def verdict_of(values: Values, planned: int, better: Better = "") -> Verdict:
     return judge(values, planned, LIMITS, metric="duration_s", better=better, unit="s")
 
 
-def test_a_slower_head_a_like_one_and_too_few_pairs() -> None:
+def test_a_slower_head_an_equal_head_and_too_few_pairs() -> None:
     assert verdict_of(pairs(200, 0.05), 200).answer == "slower"
     assert verdict_of(pairs(200, 0.0), 200).answer == "pass"
     few = verdict_of(pairs(12, 0.012, spread=0.1, seed=5), 12)

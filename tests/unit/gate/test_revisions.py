@@ -83,7 +83,7 @@ def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
         pass
 
 
-def test_one_that_looks_like_an_option_is_none(repository: Path) -> None:
+def test_a_revision_that_looks_like_an_option_is_refused(repository: Path) -> None:
     with pytest.raises(UsageError), built(repository, ("--help", "HEAD"), "", 60):
         pass
 

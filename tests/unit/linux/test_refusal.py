@@ -56,7 +56,9 @@ def test_within_it_every_refusal_is_said_of_one_file() -> None:
         raise error(errno.EEXIST, "y")
 
 
-def test_whose_a_file_is_that_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_owner_of_a_file_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert owner_of(tmp_path / "not" / "there") == ""
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     assert f"{tmp_path} belongs to " in owner_of(tmp_path / "not" / "there")

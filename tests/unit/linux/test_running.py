@@ -19,7 +19,7 @@ from tests.unit.linux.simulated_clock import SimulatedClock
 from tests.waiting import eventually
 
 
-def test_time_that_is_looked_at_often_counts_whole() -> None:
+def test_time_counts_in_full_if_the_clock_is_read_often() -> None:
     clock = SimulatedClock()
     running = Running(clock)
     for _ in range(10):
@@ -29,7 +29,7 @@ def test_time_that_is_looked_at_often_counts_whole() -> None:
     assert running.stopped_s() == 0.0
 
 
-def test_of_a_stop_nothing_but_a_tick_counts() -> None:
+def test_a_stop_counts_as_no_more_than_a_tick() -> None:
     clock = SimulatedClock()
     running = Running(clock)
     clock.advance(3600.0)
@@ -47,7 +47,7 @@ def test_a_wait_lasts_as_long_as_we_ran() -> None:
     assert clock.now_s() == 1030.0
 
 
-def test_it_is_looked_at_while_others_wait() -> None:
+def test_the_clock_is_read_while_other_code_waits() -> None:
     clock = SimulatedClock()
     running = Running(clock)
     with running.ticking():

@@ -22,7 +22,7 @@ class SlowLooks(SimulatedClock):
         return super().now_s()
 
 
-def test_looking_for_long_is_no_survivor() -> None:
+def test_a_long_search_for_processes_is_no_surviving_process() -> None:
     assert undo.kill(lambda *_: False, clock=SlowLooks()) == 0
 
 
@@ -33,7 +33,7 @@ def test_a_process_that_is_found_late_is_killed() -> None:
     assert child.wait() < 0
 
 
-def test_one_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "kill", lambda *_: None)
     mark = uuid.uuid4().hex
     with subprocess.Popen(["sleep", "60"], env={**os.environ, undo.MARK: mark}) as child:

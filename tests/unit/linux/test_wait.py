@@ -37,7 +37,7 @@ def test_past_the_deadline_the_last_answer_is_returned_and_no_sleep_goes_beyond_
     assert sum(clock.slept) == pytest.approx(1.0)
 
 
-def test_who_was_kept_from_asking_asks_once_more_after_the_deadline() -> None:
+def test_a_condition_is_polled_once_more_after_the_deadline() -> None:
     clock = SimulatedClock()
     state: list[str] = []
 

@@ -128,7 +128,7 @@ def test_steal_is_the_eighth_number() -> None:
         ("QEMU Standard PC", True, "lxc", True, "lxc"),
     ],
 )
-def test_who_virtualises(
+def test_the_hypervisor_of_a_machine(
     dmi: str, hypervisor: bool, container: str, kvm_clock: bool, who: str
 ) -> None:
     found = parse.virtualisation(

@@ -31,7 +31,7 @@ def test_power_and_energy_are_of_the_host() -> None:
     assert energy.samples(Taken(None, None)) == energy.samples(None) == ()
 
 
-def test_each_watt_has_its_time() -> None:
+def test_each_power_reading_has_its_time() -> None:
     (found,) = energy.curve(Taken(50.0, 100.0, at_s=(0.5, 1.0), power_w=(40.0, 60.0)))
     assert (found.metric, found.values) == ("power_w", (40.0, 60.0))
     assert [found.moment(place) for place in found.at] == [

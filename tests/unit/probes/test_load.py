@@ -74,7 +74,7 @@ def test_a_cluster_used_what_its_nodes_used() -> None:
     assert load.together([Used(1), None]) is None
 
 
-def test_who_got_what_of_each_core_is_told_over_time_and_in_all() -> None:
+def test_shares_of_each_core_by_member_over_time_and_in_total() -> None:
     looks = [
         look(0, (0, 0), one=(0, 0), two=(0, 0)),
         look(1, (100, 50), one=(1.0, 0), two=(0, 0.5)),

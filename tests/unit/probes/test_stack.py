@@ -42,7 +42,7 @@ from aferir.probes.stack import (
         ("", ""),
     ],
 )
-def test_of_networks_the_leaves_count_by_their_names(names: str, leaves: str) -> None:
+def test_network_devices_count_if_no_other_device_is_below_them(names: str, leaves: str) -> None:
     assert network_leaves(names.split()) == set(leaves.split())
 
 
@@ -76,7 +76,7 @@ def test_what_the_kernel_tells_comes_before_names() -> None:
         ("ubda ubda1 hda hda1 sr0 pmem0 pmem0p1", "ubda hda sr0 pmem0"),
     ],
 )
-def test_of_disks_whole_ones_count_that_are_over_no_others(names: str, leaves: str) -> None:
+def test_whole_disks_count_if_no_other_device_is_below_them(names: str, leaves: str) -> None:
     rows = "".join(f"8 0 {name} 1 0 2 0 3 0 4 0 0 0 0\n" for name in names.split())
     assert set(parse_diskstats(rows)) == set(leaves.split())
 

@@ -96,7 +96,7 @@ def test_the_summary_of_hpcc_is_read_in_base_units() -> None:
         "\n".join
     )
 )
-def test_half_a_summary_gives_no_number(text: str) -> None:
+def test_an_incomplete_summary_gives_no_number(text: str) -> None:
     try:
         found = read_challenge(text)
     except ProgramError:

@@ -126,7 +126,7 @@ def test_emulation_marks_every_result_of_its_environment(made_up: Any) -> None:
     assert "says nothing about the speed of a virtual machine under KVM" in last
 
 
-def test_where_nothing_is_made_nothing_is_said_of_allocations(made_up: Any) -> None:
+def test_without_allocations_the_report_has_nothing_about_them(made_up: Any) -> None:
     alone = made_up.with_(environments=("native",))
     assert analyse(alone.plan(), alone.records()).allocations == ()
     broken = [

@@ -15,7 +15,7 @@ POINTS = st.dictionaries(
 
 
 @given(POINTS)
-def test_nobody_beats_one_on_the_frontier_and_somebody_each_other_one(
+def test_points_on_the_frontier_are_not_dominated_and_all_others_are(
     points: dict[str, tuple[float, float]],
 ) -> None:
     def beaten(one: tuple[float, float]) -> bool:

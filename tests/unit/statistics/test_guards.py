@@ -96,7 +96,7 @@ def test_noise_makes_rounding_harmless() -> None:
     assert rounding_error(noisy, 0.01) < 1e-6
 
 
-def test_hundredths_are_no_twenty_percent() -> None:
+def test_durations_in_hundredths_of_a_second_show_no_difference_of_20_percent() -> None:
     ratio = paired_ratio([0.06] * 8, [0.05] * 8)
     assert ratio.interval is not None
     assert ratio.interval.low <= 1.0

@@ -28,7 +28,7 @@ def named(values: dict[str, list[float]]) -> set[str]:
 
 
 @pytest.mark.parametrize(("hosts", "apart"), [(4, 0.01), (8, 0.0), (8, 0.01), (24, 0.01)])
-def test_of_hosts_alike_seldom_one_is_named(hosts: int, apart: float) -> None:
+def test_equal_hosts_are_seldom_reported(hosts: int, apart: float) -> None:
     """However well the rounds tell them apart: hosts of a kind do differ."""
     rng = np.random.default_rng(hosts)
     alarms = sum(bool(named(fleet(rng, hosts, apart=apart, effects={}))) for _ in range(TRIALS))
@@ -41,7 +41,7 @@ def test_one_of_eight_that_is_5_percent_slower_is_named() -> None:
     assert sum("n3" in one for one in found) >= 45
 
 
-def test_two_that_hide_one_another_are_both_named() -> None:
+def test_two_outliers_that_mask_one_another_are_both_named() -> None:
     rng = np.random.default_rng(6)
     values = fleet(rng, 16, apart=0.003, effects={3: 0.08, 7: 0.08})
     assert {"n3", "n7"} <= named(values)

@@ -77,7 +77,7 @@ def test_the_upper_quantile_has_an_interval_where_n_allows() -> None:
     assert many.upper_interval.low < 1 < many.upper_interval.high
 
 
-def test_what_is_only_just_significant_is_called_so() -> None:
+def test_a_barely_significant_difference_is_called_so() -> None:
     a, b = noisy(12, 13), noisy(12, 14)
     clear = decide(paired_ratio(1.1 * a, b))
     assert [w.code for w in clear.warnings if w.code == "exaggerated"] == []

@@ -121,7 +121,7 @@ time.sleep(1000)
 """
 
 
-def test_who_asks_ends_with_a_controller_that_is_killed() -> None:
+def test_the_probe_ends_with_a_controller_that_is_killed() -> None:
     with served(lambda handler: say(handler, 200)) as url:
         child = process.start([sys.executable, "-c", _ASKS_ON, url], stdout=subprocess.PIPE)
         assert child.stdout is not None
@@ -159,7 +159,7 @@ def test_urls_are_taken_apart_or_refused() -> None:
         ("redis://127.0.0.1:7/a,b", r"redis://127\.0\.0\.1:7/a,b", "127.0.0.1:7"),
     ],
 )
-def test_who_asks_is_told_an_address_and_the_name_that_was_written(
+def test_the_probe_gets_an_address_and_the_name_as_it_was_written(
     url: str, asked: str, host: str
 ) -> None:
     found = question(url)
@@ -167,7 +167,7 @@ def test_who_asks_is_told_an_address_and_the_name_that_was_written(
     assert found.host == host
 
 
-def test_who_asks_is_told_all_addresses_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_gets_all_addresses_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server may listen at the second one alone, as on 127.0.0.1 of a localhost of two."""
     found = [(one, 80) for one in ("fe80::1%1", "::1", "127.0.0.1", "::1")]
     answers = [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", one) for one in found]

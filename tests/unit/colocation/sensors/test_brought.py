@@ -45,7 +45,7 @@ from tests.unit.colocation.sensors.serving import served
         ("grpc.time_ms", b'{"grpc.method_type":"unary","grpc.time_ms":60000}', 60.0),
     ],
 )
-def test_what_came_of_a_call_is_known_by_whichever_name(
+def test_the_outcome_of_a_call_is_recognised_by_each_of_its_names(
     field: str, line: bytes, heard: Heard | float
 ) -> None:
     found = fields.parser(field)(line)

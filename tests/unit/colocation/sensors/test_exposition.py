@@ -81,7 +81,7 @@ def test_series_are_chosen_by_their_labels(metric: str, paths: set[str]) -> None
 
 
 @pytest.mark.parametrize("wrong", ["", "{}", "m{", "m{a}", 'm{a="b" c="d"}', 'm{a=~"("}', "m{a=b}"])
-def test_a_choice_that_is_none_is_refused(wrong: str) -> None:
+def test_an_invalid_selection_of_series_is_refused(wrong: str) -> None:
     with pytest.raises(UsageError):
         Selector.parse(wrong)
 
@@ -146,7 +146,7 @@ def test_no_text_makes_it_fall_over(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_choice_makes_it_fall_over(text: str) -> None:
+def test_no_selection_of_series_crashes_the_parser(text: str) -> None:
     for written in (text, f"m{{{text}}}", f'm{{a=~"{text}"}}'):
         with contextlib.suppress(UsageError):
             read(written)
@@ -160,5 +160,5 @@ BUCKETS = st.dictionaries(
 
 
 @given(BUCKETS, BUCKETS)
-def test_no_buckets_make_it_fall_over(one: dict[float, float], other: dict[float, float]) -> None:
+def test_no_buckets_crash_the_parser(one: dict[float, float], other: dict[float, float]) -> None:
     assert gained({(): one}, {(): other}).latencies.total >= 0

@@ -42,7 +42,7 @@ def test_policies_are_points_of_latency_over_batch_work() -> None:
     assert batch.values == (0.5, 0.2, 0.4)
 
 
-def test_a_step_is_answered_when_the_sla_is_never_again_broken() -> None:
+def test_a_step_has_settled_once_the_sla_is_not_broken_again() -> None:
     slow = [(10 + k / 200, 0.5) for k in range(200)]
     fine = [(11 + k / 200, 0.1) for k in range(200)]
     assert settled_s(fine, Sla(), 10.0) == 0.0

@@ -60,14 +60,14 @@ def test_a_figure_of_that_name_is_the_duration() -> None:
     assert samples(report(expected, out=text("in 0.4")))["duration_s"] == 0.4
 
 
-def test_only_what_nothing_verified_is_doubted() -> None:
+def test_only_an_unverified_result_raises_a_warning() -> None:
     assert doubts(report()) == {"not-verified"}
     assert doubts(report(Expected(verified=True))) == set()
     assert doubts(report(Expected(output="done"))) == set()
     assert doubts(report(Expected(sha256="ab" * 32), out_sha256="ab" * 32)) == set()
 
 
-def test_who_leaves_processes_and_who_prints_too_much_is_doubted() -> None:
+def test_left_processes_and_too_much_output_raise_warnings() -> None:
     assert "left-running" in doubts(report(left=2))
     expected = Expected(figures=(read_spec("x=regex:do(\\d*)"), read_spec("y=last")))
     with pytest.raises(ProgramError):

@@ -181,7 +181,7 @@ def test_a_gain_is_the_default_over_edfcoaloc() -> None:
     assert same.ours[0].difference == pytest.approx(25 - 68)
 
 
-def test_links_are_compared_in_the_mode_of_the_study() -> None:
+def test_aggregated_links_are_compared_in_the_studys_bonding_mode() -> None:
     rows = table("nic_aggregation", made.links())
     ft = rows["FT.C 16 processes, run time reduction, links: 3, lxd"]
     assert ft.verdict == "comparable"

@@ -47,7 +47,7 @@ def composed(mode: Mode, share: Share | None = None, weight: int = 0) -> Setting
         (Mode.APART, Batch(cpus=(1,))),
     ],
 )
-def test_the_mode_says_what_rank_the_batch_has(mode: Mode, batch: Batch) -> None:
+def test_the_mode_determines_the_rank_of_the_batch(mode: Mode, batch: Batch) -> None:
     assert composed(mode, weight=2).batch == batch
 
 

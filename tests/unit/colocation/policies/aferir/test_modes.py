@@ -154,7 +154,7 @@ def test_company_is_outranked_only_once_the_service_is_late_beside_it() -> None:
     assert mode(live(aferir(), 12, late, **some)) is Mode.COMPANY
 
 
-def test_whoever_has_a_reservation_of_its_own_is_not_company() -> None:
+def test_processes_with_a_reservation_of_their_own_are_not_company() -> None:
     seen = {**NGINX, "batch_cpus": 0.1, "idle_cpus": 0.0, "others_reserved_cpus": 1.0}
     assert mode(live(aferir(), 10, **seen)) is Mode.RESERVED
 

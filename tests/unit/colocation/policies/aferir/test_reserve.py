@@ -46,7 +46,7 @@ def test_a_thread_that_does_nothing_takes_no_room_from_those_that_serve() -> Non
     assert made.workers() == [2, 3]
 
 
-def test_nothing_is_planned_without_the_privilege_nor_where_a_request_takes_periods() -> None:
+def test_nothing_is_reserved_without_the_privilege_or_if_a_request_takes_periods() -> None:
     assert planned(0.1, 0.1, reservable_cpus=0.0) == Plan()
     assert planned() == Plan()
     assert planned(*[0.01] * 100) == Plan()

@@ -61,7 +61,7 @@ def test_the_ratio_begins_at_nothing_and_a_first_slow_answer_makes_nobody_late()
     assert observed(30.0, latency=latency(0.19)).late
 
 
-def test_others_are_all_but_service_batch_and_who_has_a_reservation() -> None:
+def test_others_are_all_processes_but_service_batch_and_reservations() -> None:
     given: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.2}
     assert others_cpus(state(**given)) == pytest.approx(0.8)
     assert others_cpus(state(**given, steal_cpus=0.2)) == pytest.approx(0.6)
@@ -77,7 +77,9 @@ def _beside(cpus: float) -> dict[str, Any]:
     ("cpus", "company", "beset"),
     [(0.15, False, False), (0.3, True, False), (0.6, True, False), (0.7, True, True)],
 )
-def test_others_are_nobody_company_or_competitors(cpus: float, company: bool, beset: bool) -> None:
+def test_other_processes_are_negligible_company_or_competitors(
+    cpus: float, company: bool, beset: bool
+) -> None:
     seen = observed(5.0, **_beside(cpus))
     assert (seen.company.active, seen.beset.active) == (company, beset)
 
