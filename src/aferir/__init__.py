@@ -1,3 +1,3 @@
-"""aferir: what a computing environment costs a program, and winning it back."""
+"""Measures what a computing environment costs a program, and reduces that cost."""
 
 __version__ = "0.1.0"

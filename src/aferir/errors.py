@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AferirError(Exception):
-    """Something a user can act on.
+    """An error that a user can act on.
 
     `message` says what is wrong and where, `remedy` what to do about it.
     """

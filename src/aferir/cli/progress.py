@@ -24,7 +24,7 @@ class RunProgress:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, *, budget_s: float = math.inf
     ) -> None:
-        """The estimated time left is capped at what remains of `budget_s`."""
+        """Start a display whose estimated time left is at most what remains of `budget_s`."""
         self._clock = clock
         self._budget_s = budget_s
         self._begun_s: float | None = None

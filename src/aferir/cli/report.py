@@ -80,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _write(name: str, path: Path, run: Run, evaluation: Evaluation) -> Path:
-    """Write one of the other forms. Errors: RefusedError that names the file."""
+    """Write one of the forms that are written on request. Errors: RefusedError with the file."""
     from aferir.installed import installed
     from aferir.linux.refusal import refusals
     from aferir.report.write.crate import write_crate

@@ -45,7 +45,7 @@ class Inside:
     """One connection. Tasks may run concurrently, each from its own thread of the caller."""
 
     def __init__(self, read: int, write: int) -> None:
-        """File descriptors of pipes, which the caller closes."""
+        """Use the file descriptors of two pipes, which the caller closes."""
         self._read, self._write = read, write
         self._buffer = b""
         self._turn = threading.Lock()

@@ -115,7 +115,7 @@ def look(sent_ns: int, there_unix_ns: int, now_ns: int) -> Offset:
 
 
 def told(offset: Offset) -> str:
-    """Sentence about a clock that is off by at least one second; else empty."""
+    """Sentence about a clock that is off by at least one second; otherwise empty."""
     off_s = abs(offset.ahead_ns) / 1e9
     if off_s < _WORTH_SAYING_S:
         return ""

@@ -1,7 +1,7 @@
 """A virtual cluster over several hosts, each of which runs a part of its nodes.
 
-Each part has SSH keys of its own, whose private keys do not leave the host; it is told the public
-keys of the others. The first node's mpirun knows all nodes, as in a cluster on one host.
+Each part has SSH keys of its own; private keys do not leave their host, and public keys are sent to
+the other parts. The first node's mpirun knows all nodes, as in a cluster on one host.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Clustered:
     """The parts of a cluster; nodes of each trust the nodes of all others."""
 
     def __init__(self, made: Sequence[RemoteInstance], nodes: int) -> None:
-        """Tell each part the public keys of all parts; the whole cluster has `nodes` nodes.
+        """Send each part the public keys of all parts; the whole cluster has `nodes` nodes.
 
         Errors: ProgramError if a step fails.
         """

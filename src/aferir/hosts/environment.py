@@ -88,7 +88,7 @@ class Host:
 
     @property
     def clock(self) -> Offset | None:
-        """Offset of its clock from ours by the last exchange; None while it is not connected."""
+        """Offset of the host's clock from ours, by the last exchange; None while not connected."""
         known = None if self._line is None else self._line.clock
         return None if known is None else known.latest
 

@@ -218,7 +218,7 @@ class Line:
         self.clock = clocks.Clock(look) if self.clock is None else self.clock.after(look)
 
     def _answer(self, within_s: float) -> Answer:
-        """Answer to the last request. Errors: ProgramError without one within that time."""
+        """Answer to the last request. Errors: ProgramError without one within `within_s`."""
         until_s = time.monotonic() + within_s
         while (told := self._next()).echo:
             self._learn(told)

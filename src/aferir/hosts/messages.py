@@ -27,7 +27,7 @@ class Describe(Request, frozen=True, tag=True):
 
 
 class Identify(Request, frozen=True, tag=True):
-    """Tell the host's name and addresses; answered by `Identity`."""
+    """Report the host's name and addresses; answered by `Identity`."""
 
 
 class Check(Request, frozen=True, tag=True):
@@ -169,7 +169,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, object]
     """Facts about the host from `machine.describe`, for JSON."""
     findings: tuple[Finding, ...]
-    """Findings of `aferir doctor` there."""
+    """Findings of `aferir doctor` on the host."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,7 +210,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     echo: int = 0
     """`sent_ns` of the `Alive` message that this answers; 0 in an answer to a request."""
     unix_ns: int = 0
-    """The agent's `steady.unix_ns` in an answer to `Alive`."""
+    """The agent's `steady.unix_ns` at the time of its answer to `Alive`."""
     ended: bool = False
     """True in the last message: everything has been released, and the agent ends."""
 

@@ -1,4 +1,4 @@
-"""The Protocol of programs: what one takes and needs, its command, and how its figures are read.
+"""The Protocol of programs: their parameters and needs, their command, and parsing of figures.
 
 A program is one value in one module. This is a whole one, which measures how Python sorts:
 
@@ -115,7 +115,9 @@ class Program(Protocol[_Values]):
     """A frozen struct whose fields declare the parameters (`aferir.model.parameters`). `threads`
     and `processes` are limited by an environment's CPUs; `mpi` selects the MPI."""
     kinds: tuple[EnvironmentKind, ...] = ()
-    """Kinds of environment in which the program can run; empty: all that can run any program."""
+    """Kinds of environment in which the program can run; empty: every kind that can run any
+    program.
+    """
     of_packages: bool = False
     """Whether the program comes from Debian packages, which an instance's image must contain."""
     short_io: tuple[Mapping[str, Parameter], ...] = ()

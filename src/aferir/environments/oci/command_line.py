@@ -64,7 +64,7 @@ def host_name(spec: OciSpec) -> str:
 
 
 def engine(spec: OciSpec, *, rootless: bool = False) -> list[str]:
-    """Podman with a runtime; control groups without systemd, which may not be running."""
+    """Command of Podman with a runtime, and with control groups that do not need systemd."""
     flags = ["--runtime-flag=network=none"] if _alone(spec) else []
     flags += ["--runtime-flag=ignore-cgroups"] if rootless and spec.user_kernel() else []
     flags += ["--runtime-flag=network=host"] if _on_host(spec) else []

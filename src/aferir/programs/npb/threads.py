@@ -124,13 +124,13 @@ def _is_bytes(problem_class: str) -> int:
 
 
 def _cg_bytes(problem_class: str) -> int:
-    """Bytes of the sparse matrix, of the outer products it is summed from, and of 5 vectors."""
+    """Bytes of CG's sparse matrix, of the outer products that add up to it, and of 5 vectors."""
     order, row = _CG[problem_class]
     return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
 
 
 def _mg_bytes(problem_class: str) -> int:
-    """Bytes of v on the finest grid, and of u and r on all grids, 8/7 as many points."""
+    """Bytes of right-hand side (finest grid), and solution and residual (all grids, 8/7 of it)."""
     finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
     return finest + 2 * finest * 8 // 7
 

@@ -26,7 +26,7 @@ _EDGE = 30
 """Number of bases at each end that an alignment may lack, as BLAST drops those near a substitution.
 """
 _STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
-"""One step of an alignment's trace: a number of equal bases, two that differ, or a gap."""
+"""Matches one step of an alignment's trace: a number of equal bases, two that differ, or a gap."""
 _BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
 _FIELDS = "qseqid sseqid qstart sstart btop"
 _EVALUE = "1e-20"
