@@ -191,7 +191,7 @@ def _read_detached() -> Bandwidth | None:
 
 
 def free_beside(ours: Mapping[int, Schedule], cores: int) -> float:
-    """Return the CPUs that this program may reserve, when the kernel has refused some.
+    """Return the CPUs that this program may reserve; used after the kernel has refused some.
 
     They are those of `ours`, the schedules that it has reserved, and the free ones. If debugfs is
     unreadable, none counts as free.

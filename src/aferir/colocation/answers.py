@@ -22,15 +22,15 @@ _STALE_S = 1.0
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals of what a sensor read during a run; if only a sample was read, scaled up."""
+    """Totals of what a sensor read during a run, scaled up if it read only a sample."""
 
     answers: int = 0
     """Number of requests that were answered or failed."""
     failed: int = 0
     aside: int = 0
-    """Lines of a log that are no responses."""
+    """Number of lines of a log that are no responses."""
     unread: int = 0
-    """Lines of a log, or of a scrape, that could not be parsed."""
+    """Number of lines of a log, or of a scrape, that could not be parsed."""
 
     def __add__(self, other: Read) -> Read:
         """Add the totals of another service."""

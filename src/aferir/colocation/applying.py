@@ -90,7 +90,7 @@ class Machine:
         self._service_groups = service_groups
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
-        """CPUs that the kernel lets this process reserve altogether."""
+        """Number of CPUs that the kernel lets this process reserve altogether."""
         self._asked: object = None
         self._looked_s = time.monotonic()
         self._found: dict[int, Found] = {}

@@ -196,7 +196,7 @@ def _quota(cpus: float | None, *, v1: bool) -> list[_Write]:
 
 
 def _cpus(batch: Batch, all_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """CPUs that the batch may use; at most `threads`, as a program may ignore that number."""
+    """CPUs that the batch may use: no more than `threads`, as a program may ignore that number."""
     allowed = tuple(cpu for cpu in batch.cpus if cpu in all_cpus) or all_cpus
     return allowed[: batch.threads] if batch.threads else allowed
 

@@ -282,7 +282,7 @@ class _Loop:
             self._child = None
 
     def _batch_goes_on(self) -> bool:
-        """Start the batch program if none runs; False if it has ended and is not to be repeated."""
+        """Start the batch program if none runs; False if it has ended and must not be repeated."""
         if self._child is None:
             if self._books.batch_runs and not self._job.repeat:
                 return False

@@ -25,7 +25,7 @@ from aferir.linux.journal import Entry
 
 ADDRESS = "127.0.0.1"
 METRICS = "/metrics"
-"""Path of the address under which metrics are served."""
+"""Path in the URL under which metrics are served."""
 _STARTING_S = 60.0
 _TRIES = 5
 _AGAIN_S = 0.2
@@ -46,7 +46,7 @@ def listen(port: int) -> socket.socket:
 
 
 def metrics_file(entry: str) -> Path:
-    """File that a run's guard serves as metrics. `entry`: ID of the run's journal entry."""
+    """Path of the file of metrics that a run's guard serves; `entry` is the run's journal entry."""
     return remembered.path(entry).with_suffix(".metrics")
 
 
@@ -69,7 +69,7 @@ class Guard:
         return self._child.pid
 
     def keep(self) -> bool:
-        """Start another guard if the present one has died; returns whether it had."""
+        """Start another guard if the present one has died; returns whether it has."""
         if self._child.poll() is None:
             return False
         if self._child.stdout is not None:

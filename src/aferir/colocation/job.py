@@ -33,7 +33,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     use."""
     period_s: float = 0.1
     repeat: bool = False
-    """Start the batch program again whenever it ends."""
+    """Whether to start the batch program again whenever it ends."""
     metrics: Path | None = None
     """File for OpenMetrics text, replaced once a second; None: none is written."""
     batch_output: int = 1
@@ -87,7 +87,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     read: Read
     """Totals of the responses of all services."""
     services: tuple[Kept, ...]
-    """Results of the services, in the order of the job's."""
+    """Results of the services, in the order of the job."""
     own_cpu_s: float
     """CPU seconds of the controller and its sensors' helpers, without its guard."""
     own_memory_bytes: int

@@ -1,4 +1,4 @@
-"""Takes threads out of SCHED_DEADLINE despite faults of the kernel there, and restores them.
+"""Takes threads out of SCHED_DEADLINE despite the kernel's faults there, and restores them.
 
 Sources: kernel/sched/deadline.c of Linux 6.18, Documentation/scheduler/sched-deadline.rst.
 """

@@ -43,7 +43,7 @@ class Observer:
         self.follower = Follower(served.service, served.selector)
         self.answers = Answers(sensor, served.sla, time_s)
         self.silent: tuple[int, ...] = ()
-        """Critical threads newly found to have used no CPU time."""
+        """Critical threads that were newly found to have used no CPU time."""
         self.used = Used()
         """Use of memory and disks in the last interval, as `waiting` samples it."""
         self._waits = waits

@@ -1,4 +1,4 @@
-"""Chooses the time until the next decision: twice the control period while nothing changes.
+"""Chooses the time until the next decision: two control periods while nothing changes.
 
 A decision costs about a thousandth of a second of a core, nearly all of it to read the service's
 state. Far below the SLA, after the settings have stayed the same for long, a second reading within
@@ -23,7 +23,7 @@ RARER = 2
 
 
 class Pace:
-    """The period of one run, and since when nothing has changed."""
+    """The period of one run, and the time since which nothing has changed."""
 
     def __init__(self, period_s: float) -> None:
         self._period_s = period_s

@@ -80,7 +80,10 @@ class Reached(msgspec.Struct, frozen=True):
         return {**self.hosts, **spread}
 
     def lasting(self, name: str) -> Host:
-        """Host that exists for the whole run. Errors: UsageError if it is in a cloud."""
+        """Host called `name`, which exists for the whole run.
+
+        Errors: UsageError if it is in a cloud.
+        """
         host = self.hosts[name]
         if isinstance(host, CloudHost):
             raise UsageError(

@@ -37,7 +37,7 @@ class _Complaint(msgspec.Struct, frozen=True):
 
 
 def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Failure:
-    """Failure with an error's message, formatted into `said`, and its remedy if it has one."""
+    """Make a failure from an error's message, formatted into `said`, and from its remedy if any."""
     remedy = error.remedy if isinstance(error, AferirError) else ""
     return Failure(code, said.format(error), remedy)
 

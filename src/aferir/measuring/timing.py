@@ -15,7 +15,7 @@ _RATES = 750e-6
 
 
 def placed(series: Series, done: Completed) -> Series:
-    """Series over time, with the time at which it began, which a program does not report.
+    """Add to a series over time the time at which it began, which a program does not report.
 
     It began after the start of the program, and early enough for its last value to be before the
     end: the middle of that interval is taken, its half is the error. The series is unchanged if its

@@ -41,7 +41,7 @@ Field = str | Named | Code | Toned
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """Running text; a quiet paragraph explains the block above it."""
+    """A paragraph of text; a quiet one explains the block above it."""
 
     text: str
     quiet: bool = False

@@ -106,7 +106,7 @@ def _only_failed(runs: Sequence[Evaluation], name: str) -> list[str]:
 
 
 def _reasons(cells: Sequence[CellResult]) -> tuple[str, ...]:
-    """Reasons why the cells of both sides are not the same work."""
+    """Reasons why the cells of the two sides are not the same work."""
     found = [reason for other in cells[1:] for reason in unlike(cells[0], other)]
     return tuple(dict.fromkeys(found))
 

@@ -11,22 +11,24 @@ from aferir.report.model import Curve, CurveFamily, Evaluation
 from aferir.statistics.crossing import Band, Crossing, crossings
 
 _SIZE = "B"
-"""Unit of the axis along which crossings are sought, e.g. sizes of messages: along time or the
-number of a query, noise alone would make curves cross.
+"""Unit of the axis on which crossings are sought, e.g. sizes of messages. Along time, or the number
+of a query, noise alone would make curves cross.
 """
 _FEWEST_PLACES = 3
-"""Fewest places of a curve whose crossings are sought; with two, a table shows all there is."""
+"""Smallest number of places of a curve whose crossings are sought; curves of two places are shown
+by a table.
+"""
 
 
 class Crossed(msgspec.Struct, frozen=True, kw_only=True):
     """Two curves of one metric that cross at least once."""
 
     family: CurveFamily
-    """Family of the first curve."""
+    """Family that the first curve belongs to."""
     curve: Curve
     """The first of the two curves."""
     differs: str
-    """Name of the one thing that differs between the curves: a factor, or `environment`."""
+    """Name of the only thing that differs between the curves: a factor, or `environment`."""
     first: str
     second: str
     """Level of the differing factor (or environment) of each curve; `second` is the one that comes

@@ -40,7 +40,7 @@ def curve_families(
 
 
 class _Along(msgspec.Struct, frozen=True):
-    """A cell's place on the curves along one factor."""
+    """Place of a cell on the curves along one factor."""
 
     cell: CellResult
     environment: str
@@ -151,14 +151,14 @@ def _summarised(place: _Along, metric: str) -> CurvePoint | None:
 
 
 def _speed_up(durations: CurveFamily) -> CurveFamily:
-    """Median duration at the first place of a curve over that at each place."""
+    """Median duration at the first place of a curve divided by that at each place."""
     return _against_first(
         durations, "speed_up", "times", lambda point, first: _relative(point, first.median)
     )
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
-    """Speed-up over the ideal one: 1 if twice the resources halve the time."""
+    """Speed-up divided by the ideal one: 1 if twice the resources halve the time."""
     return _against_first(
         speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
     )

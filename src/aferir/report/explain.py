@@ -38,7 +38,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explain(plan: Plan, records: Sequence[Record], rule: Rule | None = None) -> Explained:
-    """Causes for each group; empty if the plan has no design."""
+    """Explain the causes of costs for each group; the result is empty if the plan has no design."""
     if plan.design is None:
         return Explained()
     found: list[Explanation] = []

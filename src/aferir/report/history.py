@@ -31,7 +31,7 @@ class Altered(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     """First run in which the condition is `after`."""
     distance: int
-    """Runs from the change point to `run`; 0: the same run, below 0: an earlier one."""
+    """Number of runs from the change point to `run`; 0: the same run, below 0: an earlier one."""
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     runs: tuple[RunFigure, ...]
     changes: tuple[Brought, ...]
-    """Change points, if the series is over runs."""
+    """Change points, if the series consists of runs."""
     buckets: tuple[Bucket, ...]
-    """Runs put together, if the series is over commits, kernels or hosts."""
+    """Runs in groups, if the series consists of commits, kernels or hosts."""
 
     @property
     def name(self) -> str:

@@ -188,7 +188,7 @@ def _claimed(seen: _Seen) -> list[float]:
 
 
 def _beside_guest(seen: _Seen) -> tuple[float, float]:
-    """Time in s that the host accounts to the guests' processors, and to their emulators."""
+    """CPU time in s that the host accounts to the guests' processors, and to their emulators."""
     side: Side = "instance" if ("instance_user_s", "instance") in seen else "host"
     guest, *rest = (seen.get((f"instance_{part}_s", side), 0.0) for part in ("guest", *_PARTS))
     return (guest, sum(rest)) if guest > 0 else (sum(rest), 0.0)
@@ -284,7 +284,7 @@ def _mean(
 
 
 def _averaged(values: Sequence[Uncertain]) -> Uncertain:
-    """Mean, whose uncertainty combines the scatter, reduced by repeating, with the values' own."""
+    """Mean; its uncertainty combines the scatter of the values with their own uncertainties."""
     means = [value.value for value in values]
     scatter = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
     own = float(np.mean([value.error for value in values]))

@@ -79,7 +79,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     """`duration_s` by repetition, in seconds."""
     duration: Summary
-    """Summary of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
+    """Summary of `duration_s`, in seconds; its `n` is 0 if nothing succeeded."""
     metrics: tuple[MetricSummary, ...]
     """Summaries of the program's other metrics."""
     observed: tuple[MetricSummary, ...]
@@ -113,7 +113,7 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the family: variants such as `container[cpus=1]` are ranked together."""
     ratio: float
     interval: Interval | None
-    """Interval of `ratio`; None for the baseline, and where one of the ratios has none."""
+    """Interval of `ratio`; None for the baseline, and if one of the ratios has none."""
     groups: int
     of: int
     """Number of groups of the plan; an environment that lacks some is not strictly comparable."""
@@ -157,7 +157,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a picture."""
 
     environment: str
-    """Name of the environment, or of its family where the curve runs along one of its factors."""
+    """Name of the environment, or of its family if the curve runs along one of its factors."""
     emulated: bool
     label: str
     """Name that distinguishes several curves of one environment; empty if it has only one curve."""
@@ -172,7 +172,7 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     """Curves of one metric along one quantity, which are drawn in one picture."""
 
     title: str
-    """Name of the group, or of the workload where the curves run along a factor."""
+    """Name of the group, or of the workload if the curves run along a factor."""
     metric: str
     unit: str
     along: str
@@ -247,7 +247,7 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     roof_flops: float
     """Attainable rate at this intensity, in operations/s."""
     limit: Limit
-    """Limit that sets the roof: memory or arithmetic; with `caches` the roof is the peak rate."""
+    """What sets the roof: memory or arithmetic; with `caches` the roof is the peak rate."""
     share: float
     """Ratio of the measured to the attainable rate."""
 

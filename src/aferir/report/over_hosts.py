@@ -1,4 +1,4 @@
-"""Ratios over hosts where the host is a factor: one for each environment, group and kind of host.
+"""Ratios over hosts if the host is a factor: one for each environment, group and kind of host.
 
 Hosts are of one kind if they have the same processor and number of CPUs; kinds are never pooled.
 """
@@ -27,7 +27,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     """Name of the group without the host."""
     kind: str
-    """What its hosts have in common, e.g. `EPYC 7763, 64 CPUs`; empty where it is unknown."""
+    """Properties that the hosts share, e.g. `EPYC 7763, 64 CPUs`; empty if they are unknown."""
     ratios: dict[str, float]
     """Ratio that each host measured, by host."""
     over: OverHosts

@@ -81,7 +81,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Number of comparisons, including those without enough results, but not emulated ones."""
     outcomes: dict[Outcome, int]
     margin: float
-    """Margin up to which a difference counts as none."""
+    """Largest difference that counts as no difference."""
     environments: tuple[EnvironmentOverview, ...]
     worst: tuple[Costly, ...]
     """Largest claimed ratios in descending order; at most `WORST`."""

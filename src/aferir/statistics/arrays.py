@@ -1,4 +1,4 @@
-"""Prepares samples as arrays, for the other files here."""
+"""Prepares samples as arrays, for the other files of this folder."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def positive_logs(values: Values) -> tuple[Array, tuple[Warning, ...]]:
 
 
 def paired_logs(values: Values, baseline: Values) -> tuple[Array, Array, tuple[Warning, ...]]:
-    """ln(values[k]) and ln(baseline[k]) for every k where both are finite and above zero.
+    """ln(values[k]) and ln(baseline[k]) for every k at which both are finite and above zero.
 
     Errors: ValueError if the lengths differ: such samples are no pairs.
     """

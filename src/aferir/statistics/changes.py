@@ -38,7 +38,8 @@ _LEVELS = 256
 are quantiles, so that time grows with the length and not with its square.
 """
 _STRONGEST = 0.95
-"""Autocorrelation above which a series is a random walk, in which every change is chance."""
+"""Autocorrelation above which a series is taken for a random walk, in which every change is chance.
+"""
 _NORMAL_MAD = 1.4826
 """Standard deviation of normal values over their median absolute deviation."""
 _CLIP = 3.0
@@ -69,7 +70,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     """Index of the first value after the change."""
     p_value: float
-    """Probability of a division as clear as this one in a series without any change."""
+    """Probability that the clearest division of a series without any change is as clear as this
+    one.
+    """
     before: float
     """Median of the values since the previous change point."""
     after: float
@@ -79,7 +82,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float | None:
-        """Median after the change over the median before it; None: one is not above 0."""
+        """Median after the change over the median before it; None unless both are above 0."""
         return self.after / self.before if self.before > 0 and self.after > 0 else None
 
 

@@ -36,7 +36,7 @@ rarely.
 _KENDALL_EXACT = 33
 """Largest n for an exact p value; above it, and with ties, the normal approximation is used."""
 ORDER_MINIMUM = 10
-"""Smallest n for autocorrelation and drift: fewer samples cannot tell them from chance."""
+"""Smallest n for autocorrelation and drift: fewer samples cannot distinguish them from chance."""
 
 
 class Outliers(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class Normality(msgspec.Struct, frozen=True):
     p_value: float | None
     """P value of normality; None outside 3 <= n <= 5000, or if all samples are equal."""
     normal: bool | None
-    """True for p >= 5 %; None if the test decides nothing, which includes n < 8."""
+    """True for p >= 5 %; None if the test cannot decide, as for n < 8."""
     warnings: tuple[Warning, ...] = ()
 
 

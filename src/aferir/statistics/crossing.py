@@ -21,7 +21,7 @@ class Crossing(msgspec.Struct, frozen=True):
     after: float
     before: float
     higher: bool
-    """True if the first curve is the higher one from `before` on."""
+    """True if the first curve is above the second one from the second of the two places on."""
 
 
 def crossings(first: Sequence[Band], second: Sequence[Band]) -> tuple[Crossing, ...]:

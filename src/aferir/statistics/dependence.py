@@ -19,12 +19,13 @@ from aferir.statistics.tails import two_sided
 MINIMUM = 5
 """Smallest n for which a correlation is estimated."""
 SUSPECTED = 1.6449
-"""Number of standard deviations by which the correlation exceeds that of independent samples when a
-warning is issued: 5 %, one-sided.
+"""Number of standard deviations by which the correlation must exceed that of independent samples
+for a warning: 5 %, one-sided.
 """
 CERTAIN = 2.5758
-"""Number of standard deviations by which the correlation exceeds that of independent samples when
-the interval is widened: 0.5 %, one-sided, since widening it without need costs statistical power.
+"""Number of standard deviations by which the correlation must exceed that of independent samples
+for the interval to be widened: 0.5 %, one-sided, since widening without need costs statistical
+power.
 """
 NORMAL_99 = 2.3263
 LARGEST = 0.98
@@ -88,7 +89,7 @@ def dependence(array: Array) -> Dependence:
 
 
 def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[Warning, ...]:
-    """Warn if neighbours are correlated, or might be and a difference depends on it.
+    """Warn if neighbours are correlated, or if they may be and a claimed difference depends on it.
 
     `score` is a reported difference over its standard error; None: no difference was reported.
     """

@@ -69,7 +69,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of_summary(summary: Summary) -> Estimate | None:
-    """Mean of a sample; its error is unknown for n = 1. None for n = 0."""
+    """Mean of a sample; None for n = 0, and of unknown error for n = 1."""
     if summary.mean is None:
         return None
     if summary.sd is None:

@@ -32,7 +32,7 @@ from aferir.statistics.student import satterthwaite
 from aferir.statistics.tails import Tail, concentration, critical, two_sided
 
 FREEDOM = 0.8
-"""Degrees of freedom of a biweight for each sample beyond the first: Student's t then matches the
+"""Degrees of freedom of a biweight per sample beyond the first: with them, Student's t matches the
 biweight's 95 % quantile to within 2 %. Used to combine ratios; p values use the table.
 """
 BETWEEN_SHAPES = 0.98
@@ -76,7 +76,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """Largest error of ln(estimate) due to the resolution of the clock; included in the interval.
     """
     costs: Costs | None = None
-    """Ratios of means and stalls; None without samples."""
+    """Ratios of means, and stalls; None without samples."""
     warnings: tuple[Warning, ...] = ()
 
 

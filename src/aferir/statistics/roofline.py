@@ -19,7 +19,7 @@ the peak rate.
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Position of a program under a roof."""
+    """Position of a program under a roofline."""
 
     roof: float
     """Attainable rate in operations/s."""
@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Roof(msgspec.Struct, frozen=True):
-    """Measured limits of a machine. Errors: ValueError where either is not positive."""
+    """Measured limits of a machine. Errors: ValueError if either is not positive."""
 
     peak: float
     """Peak rate in floating-point operations/s."""

@@ -44,7 +44,7 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     """Ratio of the projected cost to the cost on one core; None if the projection is refused."""
     low: float
     high: float
-    """Bounds of the bootstrap interval of the growth."""
+    """Upper end of the bootstrap interval of the growth."""
     refused: str = ""
     """Reason why no growth is reported."""
     held_out_error: float | None = None

@@ -31,7 +31,7 @@ _WIDTH = 8.0
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limit to test against, and the tolerated error probabilities."""
+    """Limit to test against, and the error probabilities that are tolerated."""
 
     at_most: float
     """Tolerated relative increase: 0.03 permits up to 3 % more."""

@@ -37,7 +37,7 @@ class Stalls(msgspec.Struct, frozen=True, kw_only=True):
     most: float
     """One-sided 95 % upper limit of the share."""
     factor: float | None = None
-    """Stalled over typical repetitions (geometric means); None if none stalled."""
+    """Duration of stalled over typical repetitions (geometric means); None if none stalled."""
     factor_interval: Interval | None = None
     """Welch's interval of the factor on logarithms; None if fewer than two stalled."""
 

@@ -1,4 +1,4 @@
-"""Stopping rule: when enough repetitions have been made."""
+"""Stopping rule: decides when enough repetitions have been made."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Margin of the claim "no difference beyond"; both one-sided tests must reject at 5 %."""
     equivalence_alpha: float = 0.05
     stall_share: float = 0.10
-    """"No difference" requires enough repetitions to have detected stalls in more than this share
-    of them with 95 % confidence: 29 without a stall for 10 %.
+    """To claim "no difference", there must be enough repetitions to have detected stalls in more
+    than this share of them with 95 % confidence: for 10 %, 29 without a stall.
     """
     stall_alpha: float = 0.05
     """Largest p value (Fisher) with which one side is reported to stall more often."""
@@ -69,9 +69,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     practically_different: bool
     """True if the estimate is beyond the threshold, whether significant or not."""
     equivalent: bool
-    """True if equivalent in typical repetitions and in the mean, and without stalls."""
+    """True if the sides are equivalent in typical repetitions and in the mean, and neither stalls.
+    """
     equivalence_p: float | None
-    """Larger p value of the two one-sided tests of typical repetitions against the margin."""
+    """Larger p value of the two one-sided tests for typical repetitions against the margin."""
     mean_equivalence_p: float | None = None
     """Larger p value of the two one-sided tests of the means; None in files of earlier versions."""
     bound: float | None

@@ -14,7 +14,7 @@ from aferir.report.model import CellResult, Evaluation
 
 FAR = 2.5
 """An environment gets its own axis if its median is at least this many times the group's smallest:
-on one axis, the points of the others would merge into one.
+otherwise the points of the others would merge into one.
 """
 _JITTER = 0.28
 

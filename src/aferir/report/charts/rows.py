@@ -31,7 +31,7 @@ _MARK = 16
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A bar from one value to another."""
+    """A bar from one value to another, in a row."""
 
     low: float
     high: float

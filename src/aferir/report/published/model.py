@@ -22,7 +22,7 @@ rounded to two digits or more.
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in which figures for published rows are looked for, and its machine."""
+    """A run in which figures for published rows are searched, and its machine."""
 
     evaluation: Evaluation
     processors: int | None = None
@@ -75,7 +75,7 @@ Finder = Callable[[Seen], Sequence[Ours]]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One published figure, and how a run answers it."""
+    """One published figure, with the way in which a run answers it."""
 
     what: str
     value: float | None
@@ -85,12 +85,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     sd: float | None = None
     """Published standard deviation in `unit`."""
     n: int | None = None
-    """Published number of runs, with which `sd` gives the error of the mean."""
+    """Published number of runs; with `sd`, it gives the error of the mean."""
     extent: tuple[float, float] | None = None
     """Published smallest and largest run."""
     source: str
     answer: str
-    """Experiment or program of aferir that measures the row's figure, or why there is none."""
+    """Experiment or program of aferir that measures the row's figure, or the reason why there is
+    none.
+    """
     find: Finder | None = None
     """Function that finds the row's figure in a run; None: aferir does not measure it."""
     pick: tuple[Condition, ...] = ()

@@ -13,7 +13,7 @@ MOST_OPEN = 100
 
 
 def section(subject: Subject) -> Section:
-    """Return the section; a cell without results has a row that says so. Never None."""
+    """Return the section, never None; a cell without results has a row that says so."""
     cells = subject.evaluation.cells
     level = words.level(subject)
     header = (

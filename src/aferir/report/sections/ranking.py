@@ -56,14 +56,14 @@ def section(subject: Subject) -> Section | None:
 
 
 def places(rank: Rank) -> str:
-    """`2`, or `1 to 2` if the intervals leave the order open."""
+    """Text such as `2`, or `1 to 2` if the intervals leave the order open."""
     if rank.best_place == rank.worst_place:
         return str(rank.best_place)
     return f"{rank.best_place} to {rank.worst_place}"
 
 
 def fastest_in(rank: Rank) -> str:
-    """`3 of 8`: groups with the smallest median, of those that are contested."""
+    """Text such as `3 of 8`: groups in which the environment is fastest, of the contested ones."""
     return f"{rank.won} of {rank.contested}" if rank.contested else NOTHING
 
 

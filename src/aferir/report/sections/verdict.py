@@ -10,7 +10,7 @@ from aferir.report.opening import explanation_lines, lines, too_long
 
 
 def section(subject: Subject) -> Section:
-    """The section, always; an empty run is reported as such."""
+    """Return the section, never None; an empty run is reported as such."""
     warnings = alerts(subject.provenance)
     return Section(
         title="",

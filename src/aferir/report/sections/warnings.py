@@ -1,4 +1,4 @@
-"""Section with doubts about results, each with its subject."""
+"""Section with warnings about results, each with its subject."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _where(places: list[str]) -> str:
 
 
 def _warnings(evaluation: Evaluation) -> list[tuple[Warning, list[str]]]:
-    """Doubts by code, each with the cells and the allocations that it concerns."""
+    """Warnings by code, each with the cells and the allocations that it concerns."""
     found = [(cell.cell, counted) for cell in evaluation.cells for counted in cell.warnings]
     found += [
         (f"ratio of {cell.cell}", CountedWarning(warning))

@@ -1,4 +1,4 @@
-"""A run as an RO-Crate 1.1 in a zip file, which a paper can cite and a repository can take.
+"""A run as an RO-Crate 1.1 in a zip file, which a paper can cite and a repository can store.
 
 https://www.researchobject.org/ro-crate/specification/1.1/: all files of the run, its report, and
 `ro-crate-metadata.json`, which says what they are, what made them and when.
