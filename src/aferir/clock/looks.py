@@ -20,8 +20,8 @@ CHUNK = 1 << 15
 """Number of nodes whose delays are in memory at a time: about 3 MB for each direction."""
 
 Filter = Literal["round-trip", "directions"]
-"""Delays that give the offset: both of the shortest round trip (Dutra 2015), or the shortest of
-each direction.
+"""Delays from which the offset is computed: both of the shortest round trip (Dutra 2015), or the
+shortest of each direction.
 """
 
 

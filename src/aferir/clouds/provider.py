@@ -75,5 +75,5 @@ class Provider(Protocol):
         ...
 
     def named(self, prefix: str) -> dict[str, str]:
-        """ID to name of the instances that have not ended and whose name begins with the prefix."""
+        """Names by ID of the instances that have not ended, if the name begins with the prefix."""
         ...

@@ -74,7 +74,7 @@ def write(
 
 
 def write_names(folder: Path, description: Description) -> None:
-    """Write the files that must name a new node before it starts: hosts, and those of Slurm."""
+    """Write the files that must name a new node before it starts: `hosts`, and Slurm's."""
     _replace(folder, "hosts", configuration.hosts(description))
     if description.slurm:
         _replace(folder, "slurm.conf", slurm.configuration(description))

@@ -1,4 +1,4 @@
-"""Saves a cluster with its disks as an OVA file, and loads it here or elsewhere; or moves it.
+"""Saves clusters with their disks as OVA files, loads such files, and moves clusters elsewhere.
 
 The disks are `home` and one for each node that keeps what it writes. Diskless workers boot from the
 front end's, so that all nodes of a loaded cluster have what was installed there.

@@ -1,4 +1,4 @@
-"""Files of a package that are in pieces or compressed (DMTF DSP0243 1.1.0, 7.1)."""
+"""Joins and decompresses a package's files that are split or compressed (DSP0243 1.1.0, 7.1)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from aferir.cluster.configuration import FOLDER
 from aferir.cluster.description import FRONT, Description, address, node_name
 
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "python3")
-"""Packages of nodes with Slurm; Python is for the agents of jobs that measure on them."""
+"""Debian packages that Slurm needs on a node; Python runs aferir's agents in its jobs."""
 
 START = f"""#!/bin/sh
 # Starts Slurm on a node, once it is on the network.

@@ -100,7 +100,7 @@ def run(
 
 
 class _Stopping:
-    """Ends the loop at SIGINT, SIGTERM or SIGHUP; a context that restores the previous handlers."""
+    """Ends the loop at SIGINT, SIGTERM or SIGHUP; its end restores the previous handlers."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -38,7 +38,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     time_s: float
     threads: dict[int, tuple[float, float]] = {}
-    """Thread ID to seconds on a CPU and seconds of waiting for one."""
+    """Seconds on a CPU, and seconds of waiting for one, by thread ID."""
     service_s: dict[int, float] = {}
     """Process ID to CPU seconds of all its threads, including those that have ended."""
     batch_s: float = 0.0

@@ -197,7 +197,7 @@ def _choices(factors: Sequence[Factor]) -> Iterator[Levels]:
 def _used(
     workload: WorkloadTable, factors: Sequence[Factor], program: Program[Any]
 ) -> list[Factor]:
-    """Factors that vary this workload; factors of other programs do not."""
+    """Factors that vary this workload; those of other programs are left out."""
     known = {*names(program.parameters), *placeholders(workload, program)}
     return [
         f for f in factors if f.field or (f.name in known and f.name not in workload.parameters)

@@ -17,9 +17,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Results for one kind of host; empty if nothing has been measured yet."""
 
     streams: dict[int, float] = {}
-    """Number of instances (0: the host itself) to the streams that the host sustained."""
+    """Streams that the host sustained, by the number of instances (0: the host itself)."""
     allocation_s: dict[str, tuple[float, ...]] = {}
-    """`cold` or `warm` to the latest allocation times in seconds."""
+    """Latest allocation times in seconds, `cold` and `warm`."""
 
     def clients_per_node(self, instances: int) -> int | None:
         """Streams per instance; None if not measured, or none was sustained."""

@@ -210,6 +210,6 @@ def _file_name(video: Video) -> str:
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A temporary path in the same folder, so that two processes can make one file at once."""
+    """A temporary path in the folder of `path`, so that two processes can make one file at once."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as name:
         yield Path(name) / path.name

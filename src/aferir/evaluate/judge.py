@@ -169,7 +169,7 @@ def _moves(
     used: Mapping[Criterion, float],
     names: Sequence[str],
 ) -> tuple[Move, ...]:
-    """Nearest crossings of each weight, also of 0, whose criterion all environments have."""
+    """Nearest values of each weight at which another environment comes first."""
 
     def behind(name: str) -> float:
         return sum(

@@ -56,5 +56,5 @@ def pwrite(disk: Disk, buffer: bytes, offset: int, _flags: int) -> None:
 
 
 def flush(disk: Disk, _flags: int) -> None:
-    """Write what the host's page cache has of the file to the host's disk."""
+    """Write the file's modified pages from the host's page cache to the host's disk."""
     os.fdatasync(disk.descriptor)

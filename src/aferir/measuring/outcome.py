@@ -65,7 +65,7 @@ def complaint(stdout: str) -> Failure | None:
 
 
 def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Sample]) -> Failure:
-    """The failure with the code of its cause, from the kernel's OOM kills and from stderr."""
+    """Replace a failure's code by that of its cause, found in OOM kills or stderr."""
     if failure.code not in _TOLD_APART or done is None:
         return failure
     killed = sum(sample.value for sample in observed if sample.metric == KILLS)

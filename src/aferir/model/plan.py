@@ -278,7 +278,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     stop: StoppingRule
     time_limit_s: float
     metric: str = ""
-    """Metric by which levels of a study are compared; empty: `duration_s` of a lone environment."""
+    """Metric by which levels of a study are compared; empty: `duration_s`, for one environment."""
     server: ServerSpec | None = None
     """If set, the cost per I/O of each program is calculated for this server."""
     power: str = ""

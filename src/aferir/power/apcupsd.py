@@ -70,7 +70,7 @@ _NAMES = {
     "OUTCURNT": "output.current",
     "OUTPUTV": "output.voltage",
 }
-"""apcupsd's names of variables to those of NUT."""
+"""NUT's name of each variable of apcupsd."""
 
 
 def _variables(status: Mapping[str, str]) -> dict[str, str]:

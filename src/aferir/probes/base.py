@@ -8,7 +8,7 @@ from typing import Protocol
 from aferir.model.record import Sample, Side
 
 Snapshot = dict[str, str]
-"""Contents of text files by path; a file that does not exist on that side is omitted.
+"""Contents of text files by path; files that do not exist are left out.
 
 A path is that of a file in /proc or /sys of the side that is read, or one of these names, which the
 caller that takes the snapshot resolves on the host for the instance:

@@ -297,7 +297,7 @@ def _warnings(raised: list[Warning]) -> tuple[CountedWarning, ...]:
 
 
 def _counted(doubts: list[_Doubt]) -> list[tuple[_Doubt, int]]:
-    """First doubt of each code, and how many doubts have that code; their messages may differ."""
+    """First warning of each code, and the number of warnings with that code."""
     by_code = _grouped(doubts, lambda doubt: doubt.code)
     return [(same[0], len(same)) for same in by_code.values()]
 

@@ -54,7 +54,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One statement at the top of the report; an empty `environment`: about the whole run."""
+    """One statement at the top of the report; without `environment`, about the whole run."""
 
     text: str
     environment: str = ""

@@ -16,7 +16,7 @@ from aferir.report.pairs import duration_ratio
 
 
 def variant_sentences(cells: Sequence[CellResult], *, level: float) -> tuple[Sentence, ...]:
-    """One sentence for each environment and each level after the first of a factor without a curve.
+    """Sentences that compare each level of a factor without a curve with its first level.
 
     Ratios are paired by round and have intervals; nothing is claimed.
     """

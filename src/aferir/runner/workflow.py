@@ -119,7 +119,7 @@ class _Means(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Mapping[str, Kind]
     """Kinds that the plan names."""
     environments: Mapping[str, Environment]
-    """Environments by the place of a specification: its kind and its host."""
+    """Environments by the kind and the host of a specification."""
     workloads: Mapping[str, Program[Any]]
     progress: Progress
 

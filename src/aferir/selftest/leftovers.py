@@ -25,7 +25,7 @@ _LINKS = ("cwd", "root", "exe")
 
 @contextlib.contextmanager
 def own_state() -> Iterator[Path]:
-    """Own state folder within the block, so that a user's instances are not affected.
+    """Use a temporary state folder within the block, so that a user's instances are not affected.
 
     Temporary files of programs go below it too. Anything left afterwards is cleaned up.
     """

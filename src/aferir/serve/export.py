@@ -33,7 +33,7 @@ def export(runs: Path, target: Path) -> tuple[Path, ...]:
 
 
 def _before(listed: Sequence[Listed], place: int) -> Listed | None:
-    """The run before that one, of the same experiment; the list has the newest first."""
+    """Latest earlier run of the same experiment; the list has the newest first."""
     mine = listed[place].experiment
     return next(
         (o for o in listed[place + 1 :] if o.experiment == mine and o.status != "damaged"), None

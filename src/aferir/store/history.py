@@ -210,7 +210,7 @@ def _rows(
 
 
 def _baselines(read: Sequence[_Read]) -> Iterator[tuple[str, str, str]]:
-    """Records file, ID and baseline's ID of each cell that has a baseline and is not one."""
+    """Each cell that is compared with a baseline: records file, ID, and the baseline's ID."""
     for one in read:
         plan = one.plan
         baselines = {

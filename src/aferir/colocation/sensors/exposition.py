@@ -16,7 +16,7 @@ from aferir.colocation.sensors.selector import Selector
 
 Labels = tuple[tuple[str, str], ...]
 Cumulative = dict[float, float]
-"""Upper bound (`le`) to the number of latencies that do not exceed it."""
+"""Number of latencies that do not exceed an upper bound, by that bound (`le`)."""
 
 _NAME = re.compile(r"[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(\{)?")
 _QUOTED_NAME = re.compile(r"[ \t]*\{[ \t]*\"((?:[^\"\\\n]|\\.)*)\"[ \t]*(?:,|(?=\}))")

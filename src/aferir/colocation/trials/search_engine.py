@@ -42,7 +42,7 @@ class Engine(msgspec.Struct, frozen=True):
     """Prefix of the environment variables that the search engine reads."""
     documents: str
     """Path for bulk requests to the index `texts`. Elasticsearch 7 removed document types, which
-    are a part of it before."""
+    earlier versions need in the path."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(

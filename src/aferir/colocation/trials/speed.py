@@ -35,8 +35,8 @@ while True:
     zlib.compress(data)
     log.write("%f %f\\n" % (time.monotonic(), 1 / (time.thread_time() - begun)))
 """
-"""The task takes somewhat more than 1 % of a CPU. It runs at fixed intervals, whatever the arm
-does, so that no arm affects when the speed is sampled."""
+"""Program of the timed task, which takes somewhat more than 1 % of a CPU. It runs at fixed
+intervals, whatever the arm does, so that no arm affects when the speed is sampled."""
 
 
 class Speed:

@@ -32,8 +32,8 @@ while True:
     shell.stdin.write(b"%f\\n" % time.monotonic())
     shell.stdin.flush()
 """
-"""The shell has a session of its own, as one behind ssh does, because autogroups are per session
-(sched(7))."""
+"""Program that types into a shell. The shell has a session of its own, as behind ssh:
+autogroups are per session (sched(7))."""
 
 
 class Typing:

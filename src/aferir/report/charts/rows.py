@@ -168,7 +168,7 @@ def letters(text: str) -> float:
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """The text, or its two ends joined: names of groups differ at either end."""
+    """Text, cut in the middle if it is too long: names of groups differ at either end."""
     if len(text) <= longest:
         return text
     half = (longest - 1) // 2

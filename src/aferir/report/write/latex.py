@@ -32,7 +32,7 @@ _SPECIAL = {
 
 
 def write_latex(path: Path, evaluation: Evaluation) -> None:
-    """Write the table, for the command input of LaTeX. Errors: OSError; UsageError as `latex`."""
+    """Write the table, to be read by LaTeX's `input`. Errors: OSError; UsageError as `latex`."""
     path.write_text(latex(evaluation), encoding="utf-8")
 
 
