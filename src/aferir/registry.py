@@ -55,8 +55,8 @@ _OWN_KINDS = (
     *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
     *(CONTAINER, OCI, UML, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
-"""aferir's own kinds. A kind that is made of others comes after them, so that it is cleaned up
-before them.
+"""Kinds of environment that aferir brings. A kind whose instances contain those of others comes
+after them, so that it is cleaned up before them.
 """
 
 

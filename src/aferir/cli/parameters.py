@@ -100,7 +100,7 @@ def _read_document(struct: type[_Values], document: str) -> _Values:
 
 
 def words(struct: type[msgspec.Struct], key: str) -> tuple[str, ...]:
-    """Permitted words of a parameter, for a positional argument."""
+    """Permitted values of a parameter that is one of several words."""
     return next(tuple(map(str, field.words)) for field in fields(struct) if field.key == key)
 
 

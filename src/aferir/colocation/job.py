@@ -60,7 +60,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     violations: int
     """Number of decisions at which the service's latency quantile was above its bound."""
     blind: int
-    """Number of decisions at which that quantile was unknown, because no response or no current one
+    """Number of decisions at which the quantile was unknown, because no response or no recent one
     was read.
     """
     read: Read

@@ -147,7 +147,7 @@ def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Leve
 
 
 def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level, ...]:
-    """Levels of a key of environments, read in the same way as values in their tables."""
+    """Levels of a factor for an environment key, read like that key in a table."""
     levels: list[Level] = []
     for place, written in enumerate(_list(fields, name), start=1):
         key = f"{name}[{place}]"

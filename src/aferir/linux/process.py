@@ -47,7 +47,7 @@ _LONGEST_STOP_S = 24 * 3600.0
 _RULE = re.compile(r"-{70,}")
 """Line of dashes that begins and ends each message of Open MPI."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
-"""Prefix of lines by Open MPI and its libevent, which may outlive the pipes of a rank."""
+"""Prefix of lines that Open MPI and its libevent print, sometimes after a rank's end."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -97,8 +97,8 @@ class Command(msgspec.Struct, frozen=True):
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
     patience_s: float | None = None
-    """Longest `duration_s` for which a user waits; `blocked_percent` is the share of longer runs.
-    None: no limit."""
+    """Longest `duration_s` that a user accepts; `blocked_percent` is the share of runs that take
+    longer. None: no limit."""
 
 
 @runtime_checkable

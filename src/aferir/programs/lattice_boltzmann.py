@@ -141,7 +141,7 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: LatticeBoltzmannParameters) -> int:
-        """Bytes of the processes and of the cells of `size`; the size of a file is unknown."""
+        """Bytes of processes and cells; a geometry in a file is assumed to have `size`."""
         box = _grown(parameters)
         cells = box.length * box.height * box.width
         return (parameters.processes or 1) * _PROCESS + cells * _CELL

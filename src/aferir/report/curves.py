@@ -40,7 +40,7 @@ def curve_families(
 
 
 class _Along(msgspec.Struct, frozen=True):
-    """Place of a cell on the curves along one factor."""
+    """Position of a cell on a curve over the levels of one factor."""
 
     cell: CellResult
     environment: str

@@ -43,7 +43,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     text: str
     cells: tuple[tuple[str, int, int], ...]
-    """Cell, repetitions, failed ones among them, in the order of the plan."""
+    """Name of each cell, its number of repetitions, and of failed ones; in the plan's order."""
 
 
 def follow(folder: Path, before: Progress) -> Progress:

@@ -25,8 +25,8 @@ _POLISH = 5
 """Iterations of the median polish (Tukey 1977), which converges after two or three."""
 LEAST_ROUNDS = 3
 _SHARED = math.pi / 2
-"""Variance of the median of normal values over that of their mean: since the effect of a round is a
-median over its arms, it is noisier than a mean by this factor.
+"""Ratio of the variance of a median to that of a mean, for normal values. The effect of a round is
+a median over its arms, so its variance is larger by this factor.
 """
 
 

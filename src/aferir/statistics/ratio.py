@@ -105,7 +105,7 @@ def typical_of_pairs(
     level: float = 0.95,
     warnings: tuple[Warning, ...] = (),
 ) -> Ratio:
-    """Ratio of typical repetitions, from the logarithms of both sides.
+    """Ratio of typical repetitions of two sides, whose logarithms are `above` and `below`.
 
     `place` is `locate(above - below)`.
     """

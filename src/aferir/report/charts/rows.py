@@ -71,7 +71,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Words within the row, starting at a value."""
+    """Text inside a row, which starts at the value `at` of the axis."""
 
     at: float
     text: str

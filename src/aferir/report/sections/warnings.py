@@ -8,7 +8,7 @@ from aferir.report.formatting import NOTHING
 from aferir.report.model import CountedWarning, Evaluation
 
 MOST_NAMED = 8
-"""Largest number of places that a row lists; the table of durations and the JSON have all."""
+"""Largest number of cells that a warning's row names; the durations table and the JSON name all."""
 
 
 def section(subject: Subject) -> Section | None:

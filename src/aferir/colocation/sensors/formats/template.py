@@ -20,9 +20,7 @@ from aferir.errors import UsageError
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TIME_NAMES = ("request_time", "upstream_response_time")
 _NUMBER = r"\d{1,12}\.\d{1,9}"
-"""Matches a time in seconds. It has decimals here, and a time in another unit has none (`_WHOLE`),
-so that neither is taken for the other.
-"""
+"""Matches a time in seconds, which has decimals; a time in other units has none (`_WHOLE`)."""
 _WHOLE = r"\d{1,15}"
 _TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
 _LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
