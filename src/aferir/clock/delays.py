@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
-"""Array of delays above the floor in s, whose resolution is 0.1 ps at 1 us and at most 0.1 us at 1
-s.
+"""Array of delays above the floor, in s. Single precision suffices: its resolution is 0.1 ps at 1
+us, and at most 0.1 us at 1 s.
 """
 
 

@@ -37,7 +37,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Path | None = None
     """File for OpenMetrics text, replaced once a second; None: none is written."""
     batch_output: int = 1
-    """File descriptor for the batch program's output; its errors go to 2."""
+    """File descriptor for the batch program's output; its standard error is ours."""
 
     @property
     def name(self) -> str:

@@ -56,7 +56,7 @@ class Wanted(WantedService, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Settings of `aferir colocate` as they are written in the file or on the command line."""
 
     services: tuple[WantedService, ...] = ()
-    """Several services, each with the keys that otherwise describe the only service."""
+    """Several services; a single one may be described by keys of this table instead."""
     batch: tuple[str, ...] | str = ()
     """Command of the batch program; a single string is split as a shell would split it."""
     policy: str = "aferir"

@@ -73,7 +73,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
     """Returns details that the journal entry must hold because `forget` needs them."""
     rootless: bool = False
-    """True if an ordinary user can start it, as root of a user namespace unless it is an engine."""
+    """True if users other than root can start it; if it is no engine, in a user namespace."""
     host_folders: bool = False
     """True if aferir must mount /dev, /proc and /sys in the root because the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None

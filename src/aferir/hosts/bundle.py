@@ -28,7 +28,7 @@ _LIBRARY_FILE = "lib/libaferir-linux.so"
 _LEFT_OUT = ("__pycache__", "report", "runner", "selftest", "store")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _packing = threading.RLock()
-"""Held while a cached value is computed: hosts are connected by many threads at once."""
+"""Lock held while a cached value is computed, as many threads connect hosts at once."""
 
 
 class _File(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from aferir.model.record import Record, allocation_cell
 from aferir.runner.stopping import History, Round, most_repetitions
 
 ELAPSED = "elapsed_s"
-"""Metric of a program's duration as the host measures it, start of the program included, in s."""
+"""Metric: duration in s of a program and its start, as measured on the host."""
 _ALLOCATION = ("total_s", "release_s")
 
 

@@ -80,7 +80,7 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
     disk_device: DiskDevice = "virtio"
     network_device: NetworkDevice = "none"
     kernel: str = ""
-    """Path of a kernel, or `whole` for the distribution's; empty: the image's if that has all
+    """Path of a kernel, or `whole` for the distribution's. Empty: the image's kernel if it has all
     drivers, else the distribution's.
     """
 
