@@ -33,8 +33,7 @@ from aferir.linux.journal import Entry
 _LOOK_S = 1.0
 _SHORT_S = 0.25
 """Longest reservation period in s for which `rescue` checks a thread: with periods up to this, a
-thread that is only throttled runs again before it is reported as silent.
-"""
+thread that is only throttled runs again before it is reported as silent."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 _RESET = "somebody has reset the batch program's control group; it is set again"
 
@@ -97,9 +96,7 @@ class Machine:
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
         self._away_until_s: dict[int, float] = {}
-        """For each thread ID, the time (monotonic, in s) before which it must not get a
-        reservation.
-        """
+        """Time (monotonic, in s) before which a thread (tid) must not get a reservation."""
 
     def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
         """Apply settings to the batch and to the service's present `threads` (tid to pid).
