@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir.colocation import admission, applying, attributes, batch, leaving, remembered
+from aferir.colocation import admission, attributes, batch, leaving, remembered, schedules
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
@@ -206,7 +206,7 @@ def test_a_thread_that_has_left_runs_at_nice_minus_20_until_it_returns(
     held = Settings(threads={child.pid: _schedule(0.005, 0.01)})
     threads = {child.pid: child.pid}
     clock = _Clock()
-    monkeypatch.setattr(applying, "time", clock)
+    monkeypatch.setattr(schedules, "time", clock)
     machine = Machine(entry := journal.write(remembered.KIND, {}))
     machine.apply(held, threads)
     machine.apply(Settings(), threads)

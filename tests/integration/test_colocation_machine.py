@@ -123,7 +123,7 @@ def test_more_than_the_kernel_admits_is_scaled_to_what_it_admits(
     applied = machine.apply(Settings(threads=dict.fromkeys(threads, greedy)), threads)
     assert applied.problems == ()
     assert admission.reserved_cpus(applied.now.threads) == pytest.approx(
-        machine.free_cpus, abs=0.001
+        machine.threads.free_cpus, abs=0.001
     )
 
 
@@ -133,7 +133,7 @@ def test_what_the_kernel_refuses_all_the_same_runs_first_among_the_fair(
     """EBUSY: somebody else has reserved since we looked; the next decision fits in the rest."""
     machine = Machine(entry)
     cores = float(os.cpu_count() or 1)
-    free, machine.free_cpus = machine.free_cpus, cores
+    free, machine.threads.free_cpus = machine.threads.free_cpus, cores
     threads = service.threads((sleepers.pid,))
     greedy = Schedule(policy="deadline", runtime_s=0.05, period_s=0.05)
     wanted = Settings(threads=dict.fromkeys(threads, greedy))
@@ -141,10 +141,10 @@ def test_what_the_kernel_refuses_all_the_same_runs_first_among_the_fair(
     assert any("no more deadline bandwidth" in problem for problem in applied.problems)
     assert admission.REFUSED in applied.now.threads.values()
     if admission.read_bandwidth() is not None:
-        assert machine.free_cpus == pytest.approx(free, abs=0.001)
+        assert machine.threads.free_cpus == pytest.approx(free, abs=0.001)
     else:  # a kernel that shows no account: no more than was admitted can be taken for free
         admitted = admission.reserved_cpus(applied.now.threads)
-        assert machine.free_cpus == pytest.approx(admitted, abs=0.001)
+        assert machine.threads.free_cpus == pytest.approx(admitted, abs=0.001)
     assert machine.apply(wanted, threads).problems == ()
 
 

@@ -86,7 +86,8 @@ def run(
                 files = [job.metrics, metrics_file(entry.id) if listening else None]
                 reporter = Reporter(entry, job.name, [file for file in files if file])
                 helpers = _Helpers(guard, reporter)
-                waits = [Waiting(group, machine.group.folders) for group in own]
+                cache = machine.cache is not None
+                waits = [Waiting(group, machine.group.folders, cache=cache) for group in own]
                 loop = _Loop(job, (sensors, waits), Decider(policy), machine, helpers)
                 try:
                     reason = loop.run(stopping, note)
@@ -268,7 +269,7 @@ class _Loop:
             levers=self._levers,
             batch_throttled=use.batch_throttled,
             cores=len(machine.all_cpus),
-            reservable_cpus=machine.free_cpus,
+            reservable_cpus=machine.threads.free_cpus,
             batch_ended=self._child is None,
             now=machine.now,
         )
@@ -298,7 +299,7 @@ class _Loop:
         """
         threads = str(self._machine.now.batch.threads or len(self._machine.all_cpus))
         command = [word.replace("{threads}", threads) for word in self._job.command]
-        files = [str(path / "cgroup.procs") for path in self._machine.group.folders.values()]
+        files = self._machine.entrances
         with self._machine.everywhere():
             child = process.start(
                 ["sh", "-c", _ENTER, "sh", *files, "--", *command],

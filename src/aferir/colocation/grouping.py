@@ -10,6 +10,7 @@ import msgspec
 
 from aferir.colocation import attributes, batch, remembered, transient
 from aferir.colocation.batch import Group
+from aferir.colocation.levers import cache
 from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
 from aferir.linux import cgroup
@@ -24,6 +25,8 @@ class Made(msgspec.Struct, frozen=True):
     remembered: Remembered
     holder: subprocess.Popen[str] | None = None
     """Process that keeps the scope; None: the group is no scope."""
+    cache: Path | None = None
+    """The batch program's group of resctrl; None: its part of the caches cannot be limited."""
 
 
 def make(entry: Entry, where: Place | None, cpus: Sequence[int]) -> Made:
@@ -52,7 +55,7 @@ def make(entry: Entry, where: Place | None, cpus: Sequence[int]) -> Made:
         holder = transient.start(record.group, root, parents["unified"]).holder
         name = transient.name_of(record.group)
     share = where.share if where else 1.0
-    return Made(batch.make(name, parents, cpus, share), record, holder)
+    return Made(batch.make(name, parents, cpus, share), record, holder, cache.make(record.group))
 
 
 def _owned_by_systemd(have: Layout, parent: Path | None) -> Path | None:

@@ -1,47 +1,84 @@
-"""Protects the services' memory from reclaim, by files of their own control groups."""
+"""Protects the services' memory and disk requests by files of control groups that are not ours.
+
+What a file held is on record before it is written for the first time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from aferir.colocation import remembered
-from aferir.colocation.levers import memory
+from aferir.colocation.levers import disk, latency, memory
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Settings
 from aferir.linux import cgroup
 
 
 def change(
-    groups: Sequence[Path], wanted: Settings, now: Settings, record: Remembered
+    groups: Sequence[Path],
+    batch: Mapping[str, Path],
+    settings: tuple[Settings, Settings],
+    record: Remembered,
 ) -> tuple[Remembered, list[str]]:
-    """Write the protection of the services' `groups`, or restore what was there before.
+    """Write the protections, or restore what was there before.
 
-    The previous content of a file is recorded before the file is written for the first time. A
-    protection that is already as large is not changed. Returns the record and problems, one
-    sentence each.
+    `groups`: the services' own; `batch`: folders of the batch's; `settings`: those in effect and
+    those wanted. Returns the record and problems, one sentence each.
     """
-    low, root = wanted.service_memory_low_bytes, cgroup.layout().v2
-    if not groups or root is None or low == now.service_memory_low_bytes:
+    now, wanted = settings
+    problems: list[str] = []
+    low = wanted.service_memory_low_bytes
+    if low != now.service_memory_low_bytes:
+        if low is None:
+            problems += _restore(memory.LOW, record)
+        else:
+            record, problems = _protect_memory(groups, low, record)
+    target_s = wanted.disk_target_s
+    if target_s != now.disk_target_s and latency.can(batch):
+        problems += _restore(latency.FILE, record)
+        if target_s is not None:
+            record, more = _aim(batch, target_s, record)
+            problems += more
+    return record, problems
+
+
+def _restore(name: str, record: Remembered) -> list[str]:
+    """Write what the files of that name held before; returns problems."""
+    return remembered.write_files([one for one in record.files if Path(one[0]).name == name])
+
+
+def _protect_memory(
+    groups: Sequence[Path], low: int, record: Remembered
+) -> tuple[Remembered, list[str]]:
+    """Write memory.low of the services' `groups`; one that is already as large stays."""
+    root = cgroup.layout().v2
+    if root is None:
         return record, []
-    if low is None:
-        return record, remembered.restore_files(record.files)
-    known = dict(record.files)
     files = (file for group in groups for file in memory.protection(group, root))
     held = {str(file): _held(file) for file in files}
     smaller = {name: value for name, value in held.items() if memory.is_below(value, low)}
-    if smaller.keys() - known.keys():
-        record = msgspec.structs.replace(record, files=tuple((smaller | known).items()))
+    return _write(smaller, str(low), record)
+
+
+def _aim(
+    batch: Mapping[str, Path], target_s: float, record: Remembered
+) -> tuple[Remembered, list[str]]:
+    """Write the target of disk requests of all groups beside the batch's."""
+    disks = disk.disks()
+    held = {str(file): latency.lines(None, disks) for file in latency.beside(batch)}
+    return _write(held, latency.lines(target_s, disks), record)
+
+
+def _write(held: Mapping[str, str], value: str, record: Remembered) -> tuple[Remembered, list[str]]:
+    """Write each line of a value to files that hold these texts, which are recorded before."""
+    known = dict(record.files)
+    if held.keys() - known.keys():
+        record = msgspec.structs.replace(record, files=tuple((dict(held) | known).items()))
         remembered.write(record)
-    problems = []
-    for name in smaller:
-        try:
-            Path(name).write_text(str(low), encoding="ascii")
-        except OSError as error:
-            problems.append(f"{name} cannot be {low}: {error.strerror}")
-    return record, problems
+    return record, remembered.write_files([(name, value) for name in held])
 
 
 def _held(file: Path) -> str:

@@ -8,6 +8,7 @@ since its contents are void after a reboot.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 
 from aferir.colocation import attributes, leaving, place, restores, service, transient
 from aferir.colocation.attributes import Found
+from aferir.colocation.levers import cache
 from aferir.colocation.settings import Settings
 from aferir.linux import cgroup, journal
 from aferir.linux.journal import Entry
@@ -48,7 +50,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     version 2 only."""
 
     files: tuple[tuple[str, str], ...] = ()
-    """Files of the service's control groups that were written, each with its content before."""
+    """Files of control groups that are not ours and were written, each with its content before."""
     scope: bool = False
     """Whether the batch program's group is a scope of systemd."""
 
@@ -148,12 +150,13 @@ def restore(remembered: Remembered) -> list[str]:
         problems += list(filter(None, map(leaving.restore, late)))
         if not late:
             break
-    problems += restore_files(remembered.files)
+    problems += write_files(remembered.files)
     try:
         parents = tuple(map(Path, remembered.parents))
         cgroup.remove(remembered.group, cgroup.layout(), parents)
     except OSError as error:
         problems.append(f"the control group {remembered.group} stays: {error}")
+    problems += cache.remove(remembered.group)
     if remembered.scope:
         transient.forget(remembered.group)
     for parent, controllers in remembered.switched_on.items():
@@ -161,16 +164,19 @@ def restore(remembered: Remembered) -> list[str]:
     return problems
 
 
-def restore_files(files: Collection[tuple[str, str]]) -> list[str]:
-    """Restore the previous contents of `files`; returns problems, one sentence each."""
+def write_files(files: Collection[tuple[str, str]]) -> list[str]:
+    """Write each line of a text to its file; returns problems, one sentence each.
+
+    Groups and disks that have gone meanwhile are left out.
+    """
     problems = []
-    for name, held in files:
-        try:
-            Path(name).write_text(held, encoding="ascii")
-        except FileNotFoundError:  # the service's group has gone
-            continue
-        except OSError as error:
-            problems.append(f"{name} cannot be {held} again: {error.strerror}")
+    for name, text in files:
+        for line in text.splitlines():  # the kernel reads one line at each write
+            try:
+                Path(name).write_text(line, encoding="ascii")
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                    problems.append(f"{name} cannot be {line}: {error.strerror}")
     return problems
 
 

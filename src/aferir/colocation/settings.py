@@ -18,9 +18,10 @@ from aferir.model.units import format_duration, parse_duration
 SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
 
-Lever = Literal["memory", "disk_weight", "disk"]
+Lever = Literal["memory", "disk_weight", "disk_target", "disk", "cache"]
 """Resources of the batch, other than processors, that a policy may limit: memory, the weight of its
-disk requests, and their bytes per second.
+disk requests, how late those of others may be because of them, their bytes per second, and the part
+of the last-level cache and of the memory bandwidth.
 """
 LEVERS: tuple[Lever, ...] = get_args(Lever)
 
@@ -74,6 +75,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Largest number of bytes per second that it may read, and that it may write, on each disk;
     None: no limit.
     """
+    cache_percent: int | None = None
+    """Part of the last-level cache and of the memory bandwidth that it may use; None: all."""
     threads: int | None = None
     """Number of threads, for a program that can change it while it runs; None: the program
     chooses."""
@@ -104,6 +107,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of memory of each service's group that the kernel reclaims last (memory.low); None:
     unchanged.
     """
+    disk_target_s: float | None = None
+    """Latency of disk requests of the groups beside the batch's above which the kernel throttles
+    those of the batch (io.latency), in seconds; None: no target."""
     batch: Batch = Batch()
     explanation: Explanation = Explanation()
     """Mode of the policy and cause of its last change; it changes nothing on the machine."""

@@ -108,18 +108,26 @@ def batch_words(now: Settings) -> str:
         first = "batch runs under SCHED_IDLE"
     else:
         first = f"batch runs with weight {batch.weight}"
-    limits = []
+    return ", ".join([first, *_limits(now)])
+
+
+def _limits(now: Settings) -> Iterator[str]:
+    """Describe each limit of the batch program beside its rank."""
+    batch = now.batch
     if batch.quota_cpus is not None:
-        limits.append(f"at most {batch.quota_cpus:g} CPUs")
+        yield f"at most {batch.quota_cpus:g} CPUs"
     if batch.cpus:
-        limits.append(f"on CPUs {', '.join(map(str, batch.cpus))}")
+        yield f"on CPUs {', '.join(map(str, batch.cpus))}"
     if batch.memory_high_bytes is not None:
-        limits.append(f"at most {batch.memory_high_bytes / 2**20:.0f} MiB of memory")
+        yield f"at most {batch.memory_high_bytes / 2**20:.0f} MiB of memory"
     if batch.disk_weight is not None:
-        limits.append(f"weight {batch.disk_weight} for disks")
+        yield f"weight {batch.disk_weight} for disks"
+    if now.disk_target_s is not None:
+        yield f"throttled if disks take others {1e3 * now.disk_target_s:g} ms"
     if batch.disk_bps is not None:
-        limits.append(f"at most {batch.disk_bps / 1e6:.1f} MB/s of disks")
-    return ", ".join([first, *limits])
+        yield f"at most {batch.disk_bps / 1e6:.1f} MB/s of disks"
+    if batch.cache_percent is not None:
+        yield f"at most {batch.cache_percent} % of the caches"
 
 
 def service_words(now: Settings) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from aferir.colocation import place
 from aferir.colocation.attributes import read_quickly
-from aferir.colocation.levers import disk, memory
+from aferir.colocation.levers import disk, latency, memory
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import LEVERS, Lever, Waits
 from aferir.colocation.usage import parse_pressure
@@ -131,7 +131,10 @@ def _number(path: Path) -> int:
 class Waiting:
     """Samples the service's and the batch program's groups twice a second."""
 
-    def __init__(self, service: Path | None, batch: dict[str, Path]) -> None:
+    def __init__(
+        self, service: Path | None, batch: dict[str, Path], *, cache: bool = False
+    ) -> None:
+        """`cache`: whether the batch's part of the caches can be limited."""
         self._service = service
         self._batch = batch
         self._last: Counted | None = None
@@ -140,7 +143,9 @@ class Waiting:
         found = {
             "memory": memory.can(batch),
             "disk_weight": limits and disk.can_weigh(batch),
+            "disk_target": limits and latency.can(batch),
             "disk": limits,
+            "cache": cache,
         }
         self.levers: frozenset[Lever] = frozenset(name for name in LEVERS if found[name])
         """Resources that can be limited for the batch."""

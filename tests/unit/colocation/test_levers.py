@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aferir.colocation.levers import disk, memory
-from aferir.colocation.settings import Batch
+from aferir.colocation import protecting, remembered
+from aferir.colocation.levers import disk, latency, memory
+from aferir.colocation.remembered import Remembered
+from aferir.colocation.settings import Batch, Settings
 
 
 def test_a_disk_that_is_removed_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -72,3 +74,32 @@ def test_a_weight_is_written_as_each_file_takes_it_and_none_is_the_default(tmp_p
     ]
     assert disk.writes(low, usual, folders)[0] == ("unified", "io.bfq.weight", "100")
     assert disk.writes(low, low, folders) == []
+
+
+def test_groups_beside_the_batch_have_one_target_of_latency_and_batches_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(disk, "disks", lambda: ("8:0",))
+    found = {"aferir-1": "", "aferir-2": "", "db": "8:0 target=5000\n", "system": "", "user": ""}
+    root = tmp_path / "root"
+    for name, text in found.items():
+        (root / name).mkdir(parents=True)
+        (root / name / "io.latency").write_text(text)
+    (root / "no-disks").mkdir()
+    batch = {"unified": root / "aferir-1"}
+    usual, aimed = Settings(), Settings(disk_target_s=0.02)
+    record, problems = protecting.change((), batch, (usual, aimed), Remembered(id="1"))
+    assert problems == []
+    assert remembered.read("1") == record
+    target = dict.fromkeys(("system", "user"), "8:0 target=20000")
+    assert {name: (root / name / "io.latency").read_text() for name in found} == found | target
+    (root / "user/io.latency").unlink()  # the group has gone
+    (root / "user").rmdir()
+    assert protecting.change((), batch, (aimed, usual), record) == (record, [])
+    assert (root / "system/io.latency").read_text() == "8:0 target=max"
+
+
+def test_each_disk_has_a_target_of_its_own() -> None:
+    assert latency.lines(0.0015, ("8:0", "8:16")) == "8:0 target=1500\n8:16 target=1500"
+    assert latency.lines(None, ("8:0",)) == "8:0 target=max"

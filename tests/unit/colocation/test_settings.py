@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.colocation import admission, applying, attributes, batch, remembered
+from aferir.colocation import admission, attributes, batch, remembered, schedules
 from aferir.colocation.attributes import Attributes, Found
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Batch, Schedule, Settings
@@ -93,14 +93,14 @@ def test_the_kernels_account_is_read() -> None:
 def test_a_thread_that_gives_back_is_changed_before_one_that_takes() -> None:
     now = {1: _deadline(0.04, 0.05), 2: _deadline(0.01, 0.05), 3: None, 4: Schedule(nice=-5)}
     want = {2: _deadline(0.03, 0.05), 1: _deadline(0.02, 0.05), 3: None, 4: Schedule(nice=-5)}
-    assert [tid for tid, _ in applying.differing(now, want)] == [1, 2]
+    assert [tid for tid, _ in schedules.differing(now, want)] == [1, 2]
 
 
 def test_a_thread_not_named_is_as_the_service_and_else_as_found() -> None:
     own = _deadline(0.01, 0.05)
     settings = Settings(threads={1: own}, service=Schedule(nice=-5))
-    assert applying.schedules(settings, {1: 1, 2: 1}) == {1: own, 2: Schedule(nice=-5)}
-    assert applying.schedules(Settings(), {1: 1}) == {1: None}
+    assert schedules.per_thread(settings, {1: 1, 2: 1}) == {1: own, 2: Schedule(nice=-5)}
+    assert schedules.per_thread(Settings(), {1: 1}) == {1: None}
 
 
 def test_what_a_thread_starts_does_not_inherit_a_deadline() -> None:

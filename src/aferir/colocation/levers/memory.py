@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aferir.colocation.settings import Batch
 
-_HIGH, _LOW = "memory.high", "memory.low"
+_HIGH, LOW = "memory.high", "memory.low"
 
 
 def can(folders: Mapping[str, Path]) -> bool:
@@ -35,7 +35,7 @@ def protection(group: Path, root: Path) -> list[Path]:
     groups without the memory controller are omitted.
     """
     above = [folder for folder in (group, *group.parents) if root in folder.parents]
-    files = [folder / _LOW for folder in reversed(above)]
+    files = [folder / LOW for folder in reversed(above)]
     return [file for file in files if file.exists()]
 
 

@@ -7,7 +7,8 @@ time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that th
 found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). Cuts are multiplicative
 and raises additive, so that a harmful limit is not restored at once (Chiu and Jain 1989). If
 weights have an effect on disks, the batch gets the lowest weight before its bytes per second are
-limited, since a weight costs nothing while the service leaves the disk idle.
+limited, and where the kernel has io.latency, the disk requests of others get a target: neither
+costs anything while the service leaves the disk idle.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from aferir.colocation.settings import Explanation, Policy, Settings, State
+from aferir.colocation.settings import Explanation, Lever, Policy, Settings, State
 
 Resource = Literal["cpu", "memory", "disk"]
 
@@ -33,8 +34,15 @@ SETTLES_S = 1.0
 """Seconds between two changes of one limit: two of the sensor's intervals."""
 LEAST_WEIGHT = 1
 """Lowest weight of disk requests."""
+TARGET = 0.1
+"""Target for the latency of disk requests as a share of the SLA's bound: as long as one thread with
+a reservation waits for its next period."""
+_WORK_CONSERVING: frozenset[Lever] = frozenset({"disk_weight", "disk_target"})
+"""Levers that limit the batch only while others use the disk."""
 LEAST_BYTES = 2**20
 """Smallest limit that is set: of memory in bytes, of disks in B/s."""
+_WHOLE_CACHE, _LEAST_CACHE = 100, 1
+"""Part of the caches in percent before the first cut, and the smallest one: hardware rounds up."""
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +51,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     """Present limit; None: no limit."""
     first: int = 0
-    """The batch's use before the first cut, in bytes or B/s; each raise adds `STEP` of it."""
+    """The batch's use before the first cut, in bytes, B/s or percent; each raise adds `STEP` of it.
+    """
     moved_s: float = float("-inf")
 
 
@@ -54,8 +63,10 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings = Settings()
     memory: Limit = Limit()
     weight: Limit = Limit()
-    """Limit on the weight of the batch's disk requests: the lowest weight, or no limit."""
+    """Weight of the batch's disk requests: the lowest, or no limit. A target for the disk requests
+    of others is set for the same time."""
     disk: Limit = Limit()
+    cache: Limit = Limit()
     low_bytes: int | None = None
     """Bytes of the service's memory that are protected while the batch's memory is limited."""
 
@@ -83,18 +94,18 @@ def ratio_of(state: State) -> float | None:
     return 0.0 if waited_for(state) is None else None
 
 
-def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
+def moved(limit: Limit, state: State, used: int, *, cut: bool, least: int = LEAST_BYTES) -> Limit:
     """Return the limit after one decision, by which it is cut, raised or left unchanged.
 
-    An unlimited batch that uses at most `LEAST_BYTES` is not cut: the service does not wait because
-    of it.
+    `least`: the smallest limit. An unlimited batch that uses no more is not cut: the service does
+    not wait because of it.
     """
-    ratio, blameless = ratio_of(state), limit.most is None and used <= LEAST_BYTES
+    ratio, blameless = ratio_of(state), limit.most is None and used <= least
     if ratio is None or blameless or state.time_s < limit.moved_s + SETTLES_S:
         return limit
     if cut and ratio > NEAR:
         base = used if limit.most is None else min(limit.most, used)
-        most = max(LEAST_BYTES, int(CUT * base))
+        most = max(least, int(CUT * base))
         if limit.most is not None and most >= limit.most:
             return limit
         first = limit.first if limit.most is not None else used
@@ -128,11 +139,12 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
         lacks_memory = lacking == "memory" and "memory" in state.levers
         lacks_disk = lacking == "disk" and "disk" in state.levers
         memory = moved(before.memory, state, state.batch_memory_bytes, cut=lacks_memory)
-        weighs = lacks_disk and "disk_weight" in state.levers
+        weighs = lacks_disk and bool(_WORK_CONSERVING & state.levers)
         weight = weighed(before.weight, before.disk, state, cut=weighs)
         disk = before.disk
         if not _settles(weight, state, weighs):
             disk = moved(disk, state, int(state.batch_disk_bps), cut=lacks_disk)
+        cache = _cached(before.cache, state, lacking)
         inner, settings = before.inner, before.settings
         lacks = ((memory, lacks_memory), (weight, weighs), (disk, lacks_disk))
         if not any(_settles(limit, state, lack) for limit, lack in lacks):
@@ -144,18 +156,45 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
             batch=msgspec.structs.replace(
                 settings.batch,
                 memory_high_bytes=memory.most,
-                disk_weight=weight.most,
+                disk_weight=weight.most if "disk_weight" in state.levers else None,
                 disk_bps=disk.most,
+                cache_percent=cache.most,
             ),
             service_memory_low_bytes=low,
+            disk_target_s=_target_s(state) if weight.most is not None else None,
             explanation=_explained(settings.explanation, state, lacking, since_s),
         )
         after = Memory(
-            inner=inner, settings=settings, memory=memory, weight=weight, disk=disk, low_bytes=low
+            inner=inner,
+            settings=settings,
+            memory=memory,
+            weight=weight,
+            disk=disk,
+            cache=cache,
+            low_bytes=low,
         )
         return made, after
 
     return Policy(Memory(inner=policy.begin), decide)
+
+
+def _cached(before: Limit, state: State, lacking: Resource | None) -> Limit:
+    """Return the limit of the batch's part of the caches.
+
+    No counter tells that a service waits for a cache, so the limit is cut whenever the service does
+    not wait for memory or disks, and the policy of processors decides beside it.
+    """
+    ratio = ratio_of(state)
+    near = ratio is not None and ratio > NEAR and lacking not in ("memory", "disk")
+    cut = near and "cache" in state.levers
+    return moved(before, state, _WHOLE_CACHE, cut=cut, least=_LEAST_CACHE)
+
+
+def _target_s(state: State) -> float | None:
+    """Target in seconds for the service with the shortest bound; None if the kernel takes none."""
+    if "disk_target" not in state.levers:
+        return None
+    return TARGET * min(one.sla.bound_s for one in state.each)
 
 
 def _settles(limit: Limit, state: State, lacks: bool) -> bool:

@@ -169,3 +169,37 @@ def test_a_batch_that_leaves_the_disk_alone_is_not_weighed() -> None:
         waits=Waits(disk=0.5), levers=frozenset({"disk_weight", "disk"}), batch_disk_bps=0.0
     )
     assert policy.decide(found, policy.begin)[0].batch.disk_weight is None
+
+
+def test_requests_of_others_have_a_target_as_long_as_the_batch_has_the_lowest_weight() -> None:
+    policy = resources.widened(fixed.default())
+    levers, waits = frozenset({"disk_target", "disk"}), Waits(disk=0.5)
+    first, memory = policy.decide(seen(waits=waits, levers=levers), policy.begin)
+    assert first.disk_target_s == pytest.approx(0.1 * 0.2)
+    assert (first.batch.disk_weight, first.batch.disk_bps) == (None, None)
+    second, memory = policy.decide(seen(101.0, waits=waits, levers=levers), memory)
+    assert second.disk_target_s == first.disk_target_s
+    assert second.batch.disk_bps is not None
+    both = seen(waits=waits, levers=levers | {"disk_weight"})
+    assert policy.decide(both, policy.begin)[0].batch.disk_weight == 1
+    neither = seen(waits=waits, levers=frozenset({"disk"}))
+    assert policy.decide(neither, policy.begin)[0].disk_target_s is None
+
+
+def test_the_part_of_the_caches_is_cut_beside_the_processors_unless_memory_or_a_disk_lacks() -> (
+    None
+):
+    asked, inner = counting()
+    policy = resources.widened(inner)
+    memory, parts = policy.begin, list[int | None]()
+    levers = frozenset({"memory", "cache"})
+    for second in range(20):
+        late = second < 3
+        found = seen(100 + second, levers=levers, waits=None, latency=LATE if late else CALM)
+        settings, memory = policy.decide(found, memory)
+        parts.append(settings.batch.cache_percent)
+    assert parts[:5] == [50, 25, 12, 22, 32]
+    assert parts[-1] is None
+    assert len(asked) == 20
+    lacks = seen(waits=Waits(memory=0.5), levers=levers)
+    assert policy.decide(lacks, policy.begin)[0].batch.cache_percent is None
