@@ -8,7 +8,7 @@ from types import MappingProxyType
 from aferir.colocation import privileges
 from aferir.model.bench import BenchResult
 from aferir.selftest.options import BenchOptions, Note
-from benchmarks.colocation import cost, databases, kill, service, share
+from benchmarks.colocation import cost, databases, kill, service, several, share
 from benchmarks.parts import Part, run_parts
 
 HELP = "batch work beside a service: SLA, batch work, the controller's cost, SIGKILL at any moment"
@@ -22,6 +22,7 @@ _PARTS: Mapping[str, Part] = MappingProxyType(
         "fifo": service.fifo,
         "step": service.step,
         databases.PART: databases.databases,
+        several.PART: several.figures,
         "share": share.figures,
     }
 )

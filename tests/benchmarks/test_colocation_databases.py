@@ -1,14 +1,18 @@
-"""Parsers of the reports of pgbench and redis-benchmark, and judgement of rounds of their cells."""
+"""Parsers of the reports of pgbench and redis-benchmark, and judgement of rounds of services."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 import pytest
 
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials.arm import Arm
 from aferir.colocation.trials.load import Times
-from benchmarks.colocation import postgresql, redis
-from benchmarks.colocation.databases import Round, figures
+from aferir.model.bench import Figure
+from benchmarks.colocation import postgresql, redis, rounds
+from benchmarks.colocation.rounds import Round
 from tests.benchmarks.test_colocation import arm
 
 SLA = Sla(0.95, 0.1)
@@ -47,7 +51,7 @@ Cumulative distribution of latencies:
 
 def measured(ours: Arm, alone_s: float = 0.01, idle_cpus: float = 1.0) -> Round:
     return Round(
-        SLA,
+        (SLA,),
         {
             "alone": arm("alone", 0.0, alone_s, batch_cpus=0.0, idle_cpus=idle_cpus),
             "batch alone": arm("default", 20.0, batch_cpus=1.5, idle_cpus=0.5),
@@ -55,6 +59,34 @@ def measured(ours: Arm, alone_s: float = 0.01, idle_cpus: float = 1.0) -> Round:
             "aferir": ours,
         },
     )
+
+
+def figures(cell: str, measured: Sequence[Round]) -> list[Figure]:
+    return [rounds.kept(cell, 0, measured), rounds.batch(cell, measured)]
+
+
+def beside(first: Arm, latency_s: float) -> Arm:
+    """The arm with a second service in which every request took that long."""
+    return msgspec.structs.replace(first, more=(arm("any", latency_s=latency_s).load,))
+
+
+def both(alone_s: float, ours_s: float) -> Round:
+    """A round in which the first of two services keeps its SLA, with and without batch work."""
+    arms = dict(measured(arm("aferir", 6.0)).arms)
+    latencies = {"alone": alone_s, "aferir": ours_s}
+    return Round(
+        (SLA, Sla(0.95, 0.005)),
+        {name: beside(one, latencies.get(name, 0.001)) for name, one in arms.items()},
+    )
+
+
+def test_each_service_is_judged_by_its_own_sla_in_the_rounds_in_which_it_alone_keeps_it() -> None:
+    cells = [both(0.001, 0.001), both(0.001, 0.02), both(0.02, 0.02)]
+    web, store = rounds.kept("web", 0, cells), rounds.kept("store", 1, cells)
+    assert (web.value, web.n) == (1.0, 3)
+    assert (store.value, store.n, store.holds) == (0.5, 2, False)
+    assert rounds.batch("cell", cells).n == 2  # not where the second is late by itself
+    assert "10.0 ms 20.0 ms" in store.note
 
 
 def test_the_batch_is_due_half_of_its_work_on_the_cpus_that_the_service_leaves() -> None:

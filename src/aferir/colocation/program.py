@@ -14,6 +14,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from aferir.colocation import further
+from aferir.colocation.further import Further, ServiceName
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.settings import SLA_PATTERN, Sla
 from aferir.errors import MissingError, UsageError
@@ -54,10 +56,7 @@ _HEAP = 1536 * 2**20
 class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of one service, its load, and the batch work beside it."""
 
-    service: Annotated[
-        Literal["nginx", "memcached", "elasticsearch", "opensearch"],
-        told("service to which the load sends requests"),
-    ] = "nginx"
+    service: Annotated[ServiceName, told("service to which the load sends requests")] = "nginx"
     load: Annotated[float, number("load as a share of `load_of`", 0.01, 1.5)] = 0.5
     load_of: Annotated[
         Literal["rate", "cpus"],
@@ -93,6 +92,24 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Annotated[str, told("a policy", words=tuple(POLICIES))], ...],
         several("policies, with commas", separator=",", unset="all"),
     ] = ()
+    more_services: Annotated[
+        tuple[
+            Annotated[
+                Further,
+                text(
+                    "a service, its load, its SLA, and the rate at a load of 1",
+                    "memcached load=0.5 rate=2000 sla=p95=10ms",
+                    parse=further.parse,
+                ),
+            ],
+            ...,
+        ],
+        several(
+            "further services beside the same batch, each a name with its `load`, `sla` and `rate`",
+            separator=",",
+            unset="none",
+        ),
+    ] = ()
     warm_up: Annotated[
         float, duration("time at the start of each arm that is not counted", 0.2, 3600.0)
     ] = 2.0
@@ -108,6 +125,11 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
         int, whole("seed of the order of the arms and of the times of requests", 0, 2**31)
     ] = 1
 
+    @property
+    def services(self) -> tuple[ServiceName, ...]:
+        """Names of all services, `service` first."""
+        return (self.service, *(one.service for one in self.more_services))
+
 
 class Colocation(Program[ColocationParameters]):
     """Runs `aferir colocate measure` with the parameters as its options."""
@@ -117,19 +139,12 @@ class Colocation(Program[ColocationParameters]):
     kinds = ("native",)
 
     def validate(self, parameters: ColocationParameters) -> list[Wrong]:
-        """Check that a closed loop is given no rate, as its load is its number of users."""
-        if not parameters.users:
-            return []
-        others = {"rate": parameters.rate, "step_to": parameters.step_to}
-        given = [name for name, value in others.items() if value]
-        if parameters.load_of != "rate":
-            given.append("load_of")
-        said = "is of an open loop of requests, and `users` are a closed one"
-        return [Wrong(name, said, "leave one of them out") for name in given]
+        """Check that each service is there once, and that a closed loop is given no rate."""
+        return [*_wrong_of_services(parameters), *_wrong_of_users(parameters)]
 
     def memory_bytes(self, parameters: ColocationParameters) -> int:
-        """Memory in bytes of service, batch program and controller."""
-        return _MEMORY + (_HEAP if parameters.service in _FETCHED else 0)
+        """Memory in bytes of services, batch program and controller."""
+        return _MEMORY + _HEAP * sum(name in _FETCHED for name in parameters.services)
 
     def check(self) -> list[Finding]:
         """Findings on root privileges, and on the programs that each service needs."""
@@ -147,7 +162,8 @@ class Colocation(Program[ColocationParameters]):
     def command(self, parameters: ColocationParameters) -> Command:
         """The command line. Errors: MissingError if service or load generator are missing."""
         kernel_path("request-clients")
-        _need(parameters.service)
+        for name in parameters.services:
+            _need(name)
         batch = parameters.batch
         if not parameters.command:
             need_batch(batch)
@@ -161,6 +177,26 @@ class Colocation(Program[ColocationParameters]):
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles of each arm. Errors: as for `Program.parse`."""
         return parse_figures(stdout, self.name)
+
+
+def _wrong_of_services(parameters: ColocationParameters) -> list[Wrong]:
+    names = parameters.services
+    if len(set(names)) == len(names):
+        return []
+    said = f"names a service that is there already: {', '.join(names)}"
+    return [Wrong("more_services", said, "name each service once")]
+
+
+def _wrong_of_users(parameters: ColocationParameters) -> list[Wrong]:
+    """Errors of a closed loop with a rate: its load is its number of users."""
+    if not parameters.users:
+        return []
+    others = {"rate": parameters.rate, "step_to": parameters.step_to}
+    given = [name for name, value in others.items() if value]
+    if parameters.load_of != "rate":
+        given.append("load_of")
+    said = "is of an open loop of requests, and `users` are a closed one"
+    return [Wrong(name, said, "leave one of them out") for name in given]
 
 
 def _need(service: str) -> None:

@@ -6,14 +6,17 @@ import random
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from aferir.colocation.program import BATCH, COLOCATION, need_batch
+from aferir.colocation.further import Further, parse
+from aferir.colocation.program import BATCH, COLOCATION, ColocationParameters, need_batch
+from aferir.colocation.settings import Sla
 from aferir.colocation.trials.memcached import value_bytes
 from aferir.colocation.trials.programs import PROGRAMS, loop
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
-from tests.unit.programs.taking import command_of, wrong_with
+from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 
 def test_every_batch_program_is_known_to_both() -> None:
@@ -28,6 +31,42 @@ def test_services_and_batch_programs_are_chosen_by_name() -> None:
     assert wrong_with(COLOCATION, {"text_bytes": 1000})
     with pytest.raises(UsageError, match="no batch program"):
         need_batch("pov")
+
+
+def test_further_services_have_a_load_and_an_sla_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packages, "missing", lambda _: [])
+    wanted = Further(service="memcached", load=0.3, rate=2000.0, sla=Sla(0.95, 0.01))
+    line = command_of(COLOCATION, {"command": "true", "more_services": str(wanted)})
+    read = msgspec.json.decode(line.arguments[-1], type=ColocationParameters)
+    assert read.more_services == (wanted,)
+    assert read.services == ("nginx", "memcached")
+    assert parse("memcached") == Further(service="memcached")
+    more = {"more_services": "elasticsearch load=0.1, opensearch load=0.1"}
+    alone, heap = (memory_of(COLOCATION, one) for one in ({}, {"service": "opensearch"}))
+    assert memory_of(COLOCATION, more) == 2 * heap - alone
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("httpd load=0.5", "memcached"),
+        ("memcached load=2", "out of range"),
+        ("memcached load=nan", "out of range"),
+        ("memcached weight=1", "`weight` is not a key"),
+        ("memcached sla=10ms", "p95=100ms"),
+        ("memcached, memcached load=0.1", "already"),
+        ("nginx", "already"),
+    ],
+    ids=["service", "load", "nan", "key", "sla", "twice", "first"],
+)
+def test_a_further_service_that_is_wrong_is_told_with_what_may_be_written(
+    written: str, why: str
+) -> None:
+    (said,) = wrong_with(COLOCATION, {"more_services": written})
+    assert said.startswith("more_services: ")
+    assert why in said
 
 
 def test_any_command_is_batch_work_instead_of_a_named_program(

@@ -43,7 +43,7 @@ def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -
 
     def tried(rate: float) -> bool:
         load = ask(service, rate, times, seed=1)
-        found = load.latencies().quantile(sla.quantile)
+        found = load.latency(sla)
         said = f"{1e3 * found.quantile_s:.1f} ms" if found else "no answer"
         tell(f"{rate:.0f} requests a second: {said}, {load.cpus:.2f} CPUs to ask")
         return meets(load, sla, most_cpus)
@@ -103,9 +103,7 @@ def settle(used: Callable[[float], float], target: float) -> float:
 
 def meets(load: Load, sla: Sla, most_cpus: float) -> bool:
     """Whether the SLA was met, with at most 1 % failures and `most_cpus` of the load generator."""
-    found = load.latencies().quantile(sla.quantile)
-    in_time = found is not None and found.high_s <= sla.bound_s
-    return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= most_cpus
+    return load.meets(sla) and load.failed <= 0.01 * len(load.asked) and load.cpus <= most_cpus
 
 
 def search(stands: Callable[[float], bool]) -> float:

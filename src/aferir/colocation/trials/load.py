@@ -18,7 +18,7 @@ import msgspec
 
 from aferir.colocation import admission, attributes
 from aferir.colocation.histogram import Histogram
-from aferir.colocation.settings import Schedule
+from aferir.colocation.settings import Latency, Schedule, Sla
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process, scratch
@@ -37,9 +37,9 @@ _WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
 reservation before a policy reserves all that is left.
 """
 _ELSEWHERE = """
-cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
-./request-clients --urls urls --log asked {options} && cat asked; code=$?
-rm -f urls asked; exit $code
+cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls-$$ &&
+./request-clients --urls urls-$$ --log asked-$$ {options} && cat asked-$$; code=$?
+rm -f urls-$$ asked-$$; exit $code
 """
 """Shell commands that run the load generator on the other host, in its agent's folder."""
 
@@ -81,6 +81,15 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     def latencies(self) -> Histogram:
         """Latencies of all requests after the warm-up."""
         return Histogram(one.latency_s for one in self.asked)
+
+    def latency(self, sla: Sla) -> Latency | None:
+        """The SLA's quantile; None if there are too few responses for an interval."""
+        return self.latencies().quantile(sla.quantile)
+
+    def meets(self, sla: Sla) -> bool:
+        """Whether the whole interval of the quantile is within the bound."""
+        found = self.latency(sla)
+        return found is not None and found.high_s <= sla.bound_s
 
 
 class Times(msgspec.Struct, frozen=True):

@@ -11,21 +11,17 @@ from typing import Literal
 
 import msgspec
 
-from aferir.colocation import evaluation
-from aferir.colocation.evaluation import Point
+from aferir.colocation.further import Further
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.program import need_batch
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import memcached, nginx, search
-from aferir.colocation.trials.arm import Arm, Batch, Setup, run
+from aferir.colocation.trials.arm import Arm, Batch, Loaded, Setup, run
 from aferir.colocation.trials.capacity import Tell, highest_rate, rate_using
-from aferir.colocation.trials.latencies import as_faban
 from aferir.colocation.trials.load import Crowd, Rate, Times, users
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import UsageError
 from aferir.linux import scratch
-from aferir.model.record import Sample, Series, Warning
-from aferir.programs.figures import Figures
 
 ALONE = "alone"
 """Name of the arm with the service but without batch work."""
@@ -36,8 +32,6 @@ _ON_LOOPBACK = ("elasticsearch", "opensearch")
 LoadOf = Literal["rate", "cpus"]
 """Quantity of which a load is a share: the highest rate at which the service alone meets its SLA,
 or the CPU time of all CPUs."""
-_RATES = {"rate": "highest_requests_per_s", "cpus": "all_cpus_requests_per_s"}
-"""Name of the figure for the rate that corresponds to a load of 1."""
 TEXT_BYTES = 64 * 2**20
 """Bytes of text that the search engines index."""
 
@@ -51,6 +45,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     load_of: LoadOf = "rate"
     batch: Batch
     sla: Sla
+    service: str = ""
+    """Name of the service in figures of several services."""
+    more: tuple[Further, ...] = ()
+    """Further services beside the same batch program."""
     arms: tuple[str, ...] = tuple(POLICIES)
     times: Times = Times()
     step_to: float = 0.0
@@ -77,6 +75,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
                 )
 
     @property
+    def each(self) -> tuple[tuple[str, Sla], ...]:
+        """Name and SLA of every service."""
+        return ((self.service, self.sla), *((one.service, one.sla) for one in self.more))
+
+    @property
     def step_s(self) -> float:
         """Time of the load's step, in seconds from the start of the load."""
         return self.times.warm_up_s + self.times.measured_s / 2
@@ -101,6 +104,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float
     text_bytes: int = 0
     """Bytes of text that the service indexed."""
+    more_per_s: tuple[float, ...] = ()
+    """Requests per second that were sent to each of the further services."""
 
     def share(self, arm: Arm) -> float:
         """Batch work of an arm relative to the batch program alone."""
@@ -132,20 +137,35 @@ def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[R
         yield running
 
 
-def study(service: Running, cell: Cell, tell: Tell) -> Tried:
-    """Run all arms one after another in random order. Errors: ProgramError, MissingError."""
+def study(service: Running, cell: Cell, tell: Tell, more: Sequence[Running] = ()) -> Tried:
+    """Run all arms one after another in random order.
+
+    `more`: the cell's further services, in their order. Errors: ProgramError, MissingError.
+    """
     begun = time.monotonic()
-    whole = cell.users or cell.rate or _whole_rate(service, cell, tell)
-    rate = cell.asked(whole)
+    whole = cell.users or cell.rate or _whole_rate(service, cell, cell.load_of, tell)
+    beside = list(zip(more, cell.more, strict=True))
+    rates = tuple(_further_rate(running, one, cell, tell) for running, one in beside)
+    setup = Setup(
+        service,
+        cell.sla,
+        cell.asked(whole),
+        cell.batch,
+        cell.times,
+        cell.seed,
+        more=tuple(
+            Loaded(running, one.sla, rate)
+            for (running, one), rate in zip(beside, rates, strict=True)
+        ),
+    )
     draw = random.Random(cell.seed)  # noqa: S311 - not cryptography
     order = draw.sample([*cell.arms, BATCH_ALONE], len(cell.arms) + 1)
     arms, alone_per_s = [], 0.0
     for name in order:
-        asked: Rate = 0.0 if name == BATCH_ALONE else rate
-        policy = "default" if name == BATCH_ALONE else name
-        arm = run(policy, Setup(service, cell.sla, asked, cell.batch, cell.times, cell.seed))
-        tell(_words(name, arm, cell.sla))
-        if name == BATCH_ALONE:
+        alone = name == BATCH_ALONE
+        arm = run("default", setup.without_load()) if alone else run(name, setup)
+        tell(_words(name, arm, cell))
+        if alone:
             alone_per_s = arm.batch_per_s
         else:
             arms.append(arm)
@@ -156,146 +176,26 @@ def study(service: Running, cell: Cell, tell: Tell) -> Tried:
         alone_per_s=alone_per_s,
         duration_s=time.monotonic() - begun,
         text_bytes=service.text_bytes,
+        more_per_s=rates,
     )
 
 
-def _whole_rate(service: Running, cell: Cell, tell: Tell) -> float:
+def _whole_rate(service: Running, asked: Cell | Further, load_of: LoadOf, tell: Tell) -> float:
     """Rate in requests per second at a load of 1, found with the service alone."""
-    if cell.load_of == "cpus":
-        return rate_using(service, cell.load, tell) / cell.load
-    return highest_rate(service, cell.sla, tell)
+    if load_of == "cpus":
+        return rate_using(service, asked.load, tell) / asked.load
+    return highest_rate(service, asked.sla, tell)
 
 
-def figures(cell: Cell, tried: Tried) -> Figures:
-    """Figures for the runner: distributions, quantiles, batch work, and the controller's cost."""
-    points = {
-        arm.policy: Point(latency_s=found.quantile_s, batch_share=tried.share(arm))
-        for arm in tried.arms
-        if (found := arm.latency(cell.sla)) is not None
-    }
-    quantiles = {name: point.latency_s for name, point in points.items()}
-    return Figures(
-        program="colocation",
-        samples=(
-            Sample("duration_s", tried.duration_s, "s"),
-            _whole_load(cell, tried),
-            Sample("batch_alone_per_s", tried.alone_per_s, "1/s"),
-            *([Sample("text_bytes", tried.text_bytes, "B")] if tried.text_bytes else []),
-            *_of_ours(tried, cell.sla),
-        ),
-        series=(
-            *filter(
-                None, (evaluation.distribution(a.load.latencies(), a.policy) for a in tried.arms)
-            ),
-            *_along_threads(quantiles, cell),
-            *evaluation.by_policy(points, cell.sla),
-            *evaluation.scatter(points, cell.sla),
-            *_by_arm(tried, cell.sla),
-            *_as_faban(tried, cell),
-            *_after_step(cell, tried),
-        ),
-        doubts=tuple(_doubts(tried)),
+def _further_rate(service: Running, one: Further, cell: Cell, tell: Tell) -> float:
+    """Requests per second that a further service is sent."""
+    return round(one.load * (one.rate or _whole_rate(service, one, cell.load_of, tell)), 3)
+
+
+def _words(name: str, arm: Arm, cell: Cell) -> str:
+    told = (
+        f"{1e3 * found.quantile_s:.1f} ms" if (found := load.latency(sla)) else "no quantile"
+        for load, (_, sla) in zip(arm.loads, cell.each, strict=True)
     )
-
-
-def _whole_load(cell: Cell, tried: Tried) -> Sample:
-    """Figure that reports the rate, or the number of users, at a load of 1."""
-    if cell.users:
-        return Sample("users", tried.rate, "1")
-    return Sample(_RATES[cell.load_of], tried.rate, "1/s")
-
-
-def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
-    """Samples of the policy `aferir`, if it is among the arms."""
-    ours = next((arm for arm in tried.arms if arm.policy == "aferir"), None)
-    found = ours.latency(sla) if ours else None
-    if ours is None or found is None:
-        return []
-    return [
-        Sample("aferir_latency_quantile_s", found.quantile_s, "s"),
-        Sample("aferir_batch_share", tried.share(ours), "1"),
-    ]
-
-
-def _along_threads(quantiles: Mapping[str, float], cell: Cell) -> list[Series]:
-    """Series over the number of threads, and the SLA, which is the same for all of them."""
-    made = [
-        Series(
-            metric=evaluation.latency_metric(cell.sla),
-            unit="s",
-            values=(value,),
-            along="threads",
-            at=(cell.batch.threads,),
-            label=name,
-        )
-        for name, value in quantiles.items()
-    ]
-    return [*made, *(evaluation.bound(cell.sla, one) for one in made[:1])]
-
-
-def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
-    names = tuple(arm.policy for arm in tried.arms)
-
-    def series(metric: str, unit: str, values: Sequence[float]) -> Series:
-        return Series(metric=metric, unit=unit, values=tuple(values), along="policy", at=names)
-
-    return [
-        series("violations", "1", [arm.violations(sla) for arm in tried.arms]),
-        series("system_worst_s", "s", [max(arm.system_s, default=0.0) for arm in tried.arms]),
-        series("controller_cpus", "1", [arm.own_cpus for arm in tried.arms]),
-        series("machine_tasks_per_s", "1/s", [arm.speed for arm in tried.arms]),
-    ]
-
-
-def _as_faban(tried: Tried, cell: Cell) -> Iterator[Series]:
-    """Faban's figures for each arm, but not the SLA's percentile, which is reported already."""
-    answers = {arm.policy: [one.latency_s for one in arm.load.asked] for arm in tried.arms}
-    for series in as_faban(answers, cell.times.measured_s):
-        if series.metric != evaluation.latency_metric(cell.sla):
-            yield series
-
-
-def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
-    """Latency over time, and how long the SLA is violated after the step of the load."""
-    if not cell.step_to:
-        return
-    answers = {
-        arm.policy: [(one.intended_s, one.latency_s) for one in arm.load.asked]
-        for arm in tried.arms
-    }
-    moment = {"load changes": cell.step_s}
-    courses = [
-        msgspec.structs.replace(evaluation.by_time(asked, name, cell.sla), moments=moment)
-        for name, asked in answers.items()
-    ]
-    yield from courses
-    longest = max(courses, key=lambda course: len(course.values))
-    yield evaluation.bound(cell.sla, longest)
-    yield Series(
-        metric="settled_s",
-        unit="s",
-        values=tuple(
-            evaluation.settled_s(asked, cell.sla, cell.step_s) for asked in answers.values()
-        ),
-        along="policy",
-        at=tuple(answers),
-    )
-
-
-def _doubts(tried: Tried) -> Iterator[Warning]:
-    late = [arm.policy for arm in tried.arms if not arm.load.healthy]
-    if late:
-        yield Warning(
-            "load-late",
-            f"requests were sent late under {', '.join(late)}",
-            "a quieter machine, or a lower load",
-        )
-    leaks = [arm.policy for arm in tried.arms if arm.leaked_cpus > 0]
-    if leaks:
-        yield Warning("bandwidth-leaked", f"reserved for nobody after {', '.join(leaks)}")
-
-
-def _words(name: str, arm: Arm, sla: Sla) -> str:
-    found = arm.latency(sla)
-    said = f"{1e3 * found.quantile_s:.1f} ms" if found else "no quantile"
+    said = " and ".join(told)
     return f"{name}: {said}, {arm.batch_per_s:.1f} pieces of batch work a second"

@@ -7,12 +7,14 @@ examples:
   aferir colocate measure nginx --load 0.5 --batch xz --threads 4
   aferir colocate measure nginx --command 'parsecmgmt -a run -p ferret -i simsmall'
   aferir colocate measure nginx --arms alone,default,fifo,aferir --measured 10
+  aferir colocate measure nginx --more-services 'memcached load=0.3 sla=p95=10ms'
   aferir colocate measure nginx --users 200 --think 0.5 --warm-up 10 --ramp-down 5
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -47,7 +49,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.cli.parameters import read_options
     from aferir.colocation import privileges
     from aferir.colocation.program import ColocationParameters
-    from aferir.colocation.trials import study
+    from aferir.colocation.trials import results, study
     from aferir.linux import cgroup
 
     chosen = read_options(ColocationParameters, options, {"service": options.service})
@@ -56,23 +58,29 @@ def execute(options: argparse.Namespace) -> int:
     # Real-time policies take a group with real-time bandwidth (sched-rt-group.rst), which the one
     # that a native environment makes for its program has not.
     cgroup.leave("aferir-", cgroup.layout())
-    with study.serving(chosen.service, os.cpu_count() or 1, chosen.text_bytes) as service:
-        tried = study.study(service, cell, _tell)
+    with contextlib.ExitStack() as stack:
+        service, *more = [
+            stack.enter_context(study.serving(name, os.cpu_count() or 1, chosen.text_bytes))
+            for name in chosen.services
+        ]
+        tried = study.study(service, cell, _tell, more)
     if options.json:
         import msgspec
 
-        print(msgspec.json.encode(study.figures(cell, tried)).decode())
+        print(msgspec.json.encode(results.figures(cell, tried)).decode())
         return 0
     unit = "users" if chosen.users else "requests a second"
     print(f"a load of 1: {tried.rate:.0f} {unit}; batch work relative to it alone")
     for arm in tried.arms:
-        found = arm.latency(cell.sla)
-        told = _interval(found) if found else "too few answers"
-        print(f"{arm.policy:18} {told:28} {tried.share(arm):6.1%}")
+        pairs = zip(arm.loads, cell.each, strict=True)
+        told = " ".join(f"{_interval(load.latency(sla)):28}" for load, (_, sla) in pairs)
+        print(f"{arm.policy:18} {told} {tried.share(arm):6.1%}")
     return 0
 
 
-def _interval(found: Latency) -> str:
+def _interval(found: Latency | None) -> str:
+    if found is None:
+        return "too few answers"
     ends = f"{1e3 * found.low_s:.1f} to {1e3 * found.high_s:.1f}"
     return f"{1e3 * found.quantile_s:.1f} ms ({ends})"
 
@@ -87,6 +95,8 @@ def _cell(chosen: ColocationParameters) -> Cell:
         load=chosen.load,
         batch=Batch(chosen.batch, chosen.threads, chosen.command),
         sla=chosen.sla,
+        service=chosen.service,
+        more=chosen.more_services,
         arms=chosen.arms or tuple(POLICIES),
         times=Times(chosen.warm_up, chosen.measured, chosen.ramp_down),
         load_of=chosen.load_of,
