@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
@@ -15,6 +16,7 @@ from aferir.cluster import manager
 from aferir.environments.base import Instance
 from aferir.hosts.spread import Spread
 from aferir.image import userland
+from aferir.model.overlay import PORT
 from aferir.programs.kernels import kernel_path
 from aferir.programs.mpi import Mpi, placement_options
 from tests.integration import real_hosts
@@ -76,8 +78,38 @@ def joined(
         for host in hosts:
             host.lose()
     eventually(lambda: not any(entries(farm, name) for name in "ab"))
-    seen = "ip netns list; ip -o link show type vxlan"
+    seen = "ip netns list; ip -o link show type vxlan; nft list tables"
     assert [farm.ssh(name, seen) for name in "ab"] == ["", ""]
+
+
+def knock(place: str, address: str, number: int) -> None:
+    """Send a frame for everybody from a namespace, as VXLAN packs it (RFC 7348, 5)."""
+    frame = bytes.fromhex("ffffffffffff 02000a4e7777 88b5") + bytes(46)
+    with real_hosts.inside(place), socket.socket(type=socket.SOCK_DGRAM) as sender:
+        head = b"\x08\0\0\0" + number.to_bytes(3, "big") + b"\0"
+        sender.sendto(head + frame, (address, PORT))
+
+
+def turned_away(farm: Lab, name: str) -> tuple[int, int]:
+    """Number of the network on a host, and how many packets of strangers it has dropped."""
+    said = json.loads(farm.ssh(name, "nft -j list ruleset"))["nftables"]
+    (rule,) = (one["rule"]["expr"] for one in said if "rule" in one)
+    matches = [one["match"] for one in rule if "match" in one]
+    (number,) = (one["right"] for one in matches if "offset" in one["left"]["payload"])
+    (count,) = (one["counter"]["packets"] for one in rule if "counter" in one)
+    return number, count
+
+
+def check_strangers(farm: Lab) -> None:
+    """A third machine of the hosts' network is turned away; a host of the experiment is not."""
+    one, other = farm.machines["a"].place, farm.machines["b"].place
+    number, before = turned_away(farm, "a")
+    knock(farm.client, one.address, number)
+    assert eventually(lambda: turned_away(farm, "a")[1] - before) == 1
+    knock(farm.client, one.address, number ^ 1)  # which may be a network of somebody else's
+    knock(other.name, one.address, number)
+    knock(farm.client, one.address, number)
+    assert eventually(lambda: turned_away(farm, "a")[1] - before - 1) == 1
 
 
 def entries(farm: Lab, name: str) -> list[str]:
@@ -102,6 +134,7 @@ def test_ranks_are_in_instances_of_both_hosts(
         pytest.skip("the image with MPICH and ssh, which takes a minute to build, is not there")
     program = kernel_path(f"npb-mpi-ep-{mpi}")
     with joined(farm, kind, BY_MPI[mpi], breaks=breaks) as instance:
+        check_strangers(farm)
         instance.put(program, PurePosixPath("/opt/aferir") / program.name)
         options = (f"mpirun.{mpi}", *placement_options(mpi, root=True))
         line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")

@@ -18,7 +18,7 @@ from aferir.environments.measured import Measured
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import addresses, frames, messages
 from aferir.hosts.background import Background
-from aferir.linux import journal, pages, undo
+from aferir.linux import fence, journal, pages, undo
 from aferir.linux.process import Completed
 from aferir.programs.base import PROGRAM_FOLDER
 from aferir.programs.kernels import kernel_path
@@ -33,8 +33,8 @@ class Made(msgspec.Struct, frozen=True):
 
     instance: Instance
     kind: Kind
-    merging: journal.Entry | None = None
-    """Journal entry of page merging, if that was enabled for the instance."""
+    beside: contextlib.ExitStack
+    """Changes of the host that were made for the instance; closing it undoes them."""
 
 
 class Service:
@@ -126,15 +126,14 @@ class Service:
 
         environment = self._environment(kind)
         spec = msgspec.json.decode(given, type=_kind(kind).spec)
-        merging = pages.begin(spec)
-        try:
+        with contextlib.ExitStack() as beside:
+            if (merging := pages.begin(spec)) is not None:
+                beside.callback(pages.give_back, merging)
+            if (strangers := fence.begin(spec.overlay)) is not None:
+                beside.callback(fence.give_back, strangers)
             instance = tenants.allocate(environment, spec)
-        except BaseException:
-            if merging is not None:
-                pages.give_back(merging)
-            raise
-        self._count += 1
-        self._made[self._count] = Made(instance, _kind(kind), merging)
+            self._count += 1
+            self._made[self._count] = Made(instance, _kind(kind), beside.pop_all())
         return messages.Allocated(
             instance=self._count,
             phases=instance.phases,
@@ -161,11 +160,8 @@ class Service:
         made = self._made.pop(number, None)
         if made is None:
             return 0.0
-        try:
+        with made.beside:
             return made.instance.release()
-        finally:
-            if made.merging is not None:
-                pages.give_back(made.merging)
 
     def _release_quietly(self, number: int) -> None:
         try:

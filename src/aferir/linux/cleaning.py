@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aferir.linux import (
     cgroup,
+    fence,
     journal,
     limited_disk,
     namespace,
@@ -86,6 +87,7 @@ def _remove_mount(entry: Entry) -> None:
 LINUX: Mapping[str, Cleaner] = {
     "process": remove_process,
     namespace.KIND: namespace.give_back,
+    fence.KIND: fence.give_back,
     pages.KIND: pages.give_back,
     scratch.KIND: scratch.give_back,
     worktrees.KIND: worktrees.give_back,

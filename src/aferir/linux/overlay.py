@@ -19,12 +19,10 @@ from pathlib import Path
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import journal, namespace, process
 from aferir.linux.journal import Entry
-from aferir.model.overlay import PREFIX, Overlay
+from aferir.model.overlay import PORT, PREFIX, Overlay
 
 INTERFACE = "eth0"
 """Name of the interface in the instance."""
-PORT = 4789
-"""UDP port of VXLAN (RFC 7348, 5), on which the kernel receives frames."""
 _EVERYBODY = "00:00:00:00:00:00"
 """MAC address of the entries for frames to unknown receivers: they go to all other hosts."""
 _PORT_MAC = "02:00:0a:4f:00:01"

@@ -11,6 +11,8 @@ PACKAGES = ("openssh-client", "openssh-server")
 _NETWORK = ipaddress.ip_network("10.78.0.0/16")
 PREFIX = _NETWORK.prefixlen
 """Length of the network's prefix in bits."""
+PORT = 4789
+"""UDP port of VXLAN (RFC 7348, 5), on which the kernel receives frames."""
 MOST_NUMBER = 2**24 - 1
 """Largest VXLAN Network Identifier (RFC 7348, 5)."""
 
