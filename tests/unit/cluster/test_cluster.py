@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from aferir.cluster import configuration, manager, slurm, storing
 from aferir.cluster import description as d
 from aferir.cluster.description import Description
+from aferir.cluster.verbs import create
 from aferir.errors import UsageError
 from aferir.linux import journal
 
@@ -31,6 +33,18 @@ def test_a_name_that_is_no_host_and_no_folder_is_refused(name: str) -> None:
 def test_a_cluster_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError):
         d.check(msgspec.structs.replace(LAB, **wrong))
+
+
+@pytest.mark.parametrize("where", ["option", "file"])
+def test_a_cluster_that_stays_is_not_made_on_several_hosts(where: str, tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text('name = "lab"\nhost = ["a", "b"]\n', encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    create.configure(parser)
+    words = {"option": ["lab", "--hosts", "nodes.toml"], "file": ["--file", str(file)]}
+    with pytest.raises(UsageError, match="ends with it") as refused:
+        create.wanted(parser.parse_args(words[where]))
+    assert "aferir cluster move" in refused.value.remedy
 
 
 def test_containers_have_no_network_device() -> None:

@@ -23,6 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster create`."""
     parser.add_argument("name", nargs="?", help="name of the cluster")
     parser.add_argument("--file", type=Path, help="the cluster as TOML; options go before it")
+    # Only to be refused with a reason: see `wanted`.
+    parser.add_argument("--hosts", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--nodes", type=int, help="how many, the front end among them (default 2)")
     parser.add_argument(
         "--kind", choices=("container", "vm"), help="kind of nodes (default container)"
@@ -78,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
 def wanted(options: argparse.Namespace) -> Description:
     """The description in the file, overridden by options of the command line.
 
-    Errors: UsageError if either is invalid.
+    Errors: UsageError if either is invalid, or asks for several hosts.
     """
     import msgspec
 
@@ -98,6 +100,12 @@ def wanted(options: argparse.Namespace) -> Description:
     }
     given["memory"] = options.memory
     values |= {key: value for key, value in given.items() if value is not None}
+    if options.hosts is not None or values.keys() & {"host", "hosts"}:
+        raise UsageError(
+            "a cluster that stays is on one host: what a command makes on others ends with it",
+            remedy='`kind = "cluster"` with `host = "node1,node2"` in an experiment is on several; '
+            "`aferir cluster move` brings one that stays to another host",
+        )
     if "name" not in values:
         raise UsageError("the cluster needs a name", remedy="aferir cluster create NAME")
     if "memory" in values:
