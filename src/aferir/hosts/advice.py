@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+_RULE = (
+    'let its account become root without a password: there, `echo "$USER ALL=(root) NOPASSWD: '
+    'ALL" | sudo tee -a /etc/sudoers.d/zz-aferir`; or leave `sudo` out'
+)
+"""Remedy with a rule of sudo: the last one that matches counts (sudoers(5)), hence the name."""
 _SAID = (
     (
         r"HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
@@ -30,18 +35,35 @@ _SAID = (
         r"(?i)sudo: (command )?not found|unknown command: sudo",
         "install sudo there, or leave `sudo` out",
     ),
-    (r"sudo: ", "allow sudo without a password there, or leave `sudo` out"),
+    (
+        r"sudo: .*must have a tty",
+        'there, `echo "Defaults:$USER !requiretty" | sudo tee -a /etc/sudoers.d/zz-aferir`',
+    ),
+    (r"sudo: .*(no new privileges|setuid root|nosuid)", "leave `sudo` out, and log in as root"),
+    (r"sudo: ", _RULE),
+    (
+        r'[Pp]lease login as the user "?([\w.-]+)',
+        "its key is bound to a command for this user: name the user \\1 in `reach`",
+    ),
+    (
+        r"account is (currently )?not available",
+        "its account's shell lets nobody in: `chsh -s /bin/sh` there, or name another account",
+    ),
     (r"not found|No such file|cannot open network namespace", "see the host's `reach`"),
 )
-"""Error messages as regular expressions, with remedies; the first that matches counts."""
+"""Error messages as regular expressions, with remedies; the first that matches counts.
+
+A remedy may have groups of its expression, as in `re.Match.expand`.
+"""
 
 _QUOTED = 200
 """Largest number of characters of a host's message that an error quotes."""
 
 
 def remedy_for(said: str) -> str:
-    """Remedy for the error output of a command that reaches a host; empty if it is unknown."""
-    return next((to_do for words, to_do in _SAID if re.search(words, said)), "")
+    """Remedy for the output of a command that reaches a host; empty if it is unknown."""
+    found = ((re.search(words, said), to_do) for words, to_do in _SAID)
+    return next((match.expand(to_do) for match, to_do in found if match), "")
 
 
 def quoted(said: str) -> str:

@@ -21,7 +21,7 @@ from aferir.errors import AferirError, ProgramError
 from aferir.hosts import frames
 from aferir.hosts.messages import AGENT, READY, REMEDY, Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
-from aferir.linux import journal, scratch, steady
+from aferir.linux import journal, scratch, steady, wait
 from aferir.model.variables import PROGRAMS, PYTHON
 
 SILENCE_S = 8.0
@@ -46,24 +46,38 @@ class Agent:
         self._busy = threading.Lock()
         self._turn = threading.Lock()
         self._gone = threading.Event()
-        self._ending = threading.Event()
+        self._interrupted = False
 
     def serve(self) -> None:
-        """Carry out requests until the controller is gone; then release everything."""
+        """Carry out requests until the controller is gone; then release everything.
+
+        The first signal that ends us interrupts what runs; what is undone then is never
+        interrupted, however many signals follow.
+        """
+        for number in _ENDING:
+            signal.signal(number, self._interrupt)
         threading.Thread(target=self._listen, daemon=True).start()
         try:
-            while (request := self._requests.get()) is not None:
-                with self._busy:
-                    if self._gone.is_set():  # what it asked for last is of no use any more
-                        break
-                    answer = self._carry_out(request)
-                self._say(answer)
-        except (KeyboardInterrupt, OSError):
-            pass  # the controller has gone, or somebody ends us
+            with contextlib.suppress(KeyboardInterrupt, OSError, frames.Silence):
+                try:
+                    self._answer_all()
+                finally:  # a signal that comes before this line is suppressed above
+                    self._interrupted = True
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            self._ending.set()
             self._service.release_all()
+
+    def _answer_all(self) -> None:
+        while (request := self._requests.get()) is not None:
+            with self._busy:  # while it is sent, too: nobody may read it any more
+                if self._gone.is_set():  # what it asked for last is of no use any more
+                    break
+                self._say(self._carry_out(request))
+
+    def _interrupt(self, *_: object) -> None:
+        """Handle a signal that ends us: raise KeyboardInterrupt in the main thread, once."""
+        if not self._interrupted:
+            self._interrupted = True
+            raise KeyboardInterrupt
 
     def _carry_out(self, request: AnyRequest) -> Answer:
         """Answer to a request; an error of any kind is an answer too, and the agent goes on."""
@@ -84,7 +98,7 @@ class Agent:
 
     def _say(self, answer: Answer) -> None:
         with self._turn:
-            frames.write(self._sink, msgspec.msgpack.encode(answer))
+            frames.write(self._sink, msgspec.msgpack.encode(answer), SILENCE_S)
 
     def _listen(self) -> None:
         """Thread that queues requests; when the connection ends, it ends the running request."""
@@ -101,10 +115,10 @@ class Agent:
                 print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
         self._gone.set()
         self._requests.put(None)
-        while self._busy.locked():  # again, for a wait that just began does not see the first one
+        # Again, for a wait that just began does not see the first one.
+        while self._busy.locked() and not self._interrupted:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            if self._ending.wait(_AGAIN_S):
-                break
+            wait.until(lambda: self._interrupted, wait.after(_AGAIN_S))
 
 
 def main(token: str) -> int:
@@ -138,8 +152,8 @@ def _serve(sink: int, token: str) -> int:
         service = Service(folder)
         os.write(sink, f"\n{AGENT} {token} {READY}\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
-    with contextlib.suppress(OSError):  # the controller may have gone
-        frames.write(sink, msgspec.msgpack.encode(Answer(ended=True)))
+    with contextlib.suppress(OSError, frames.Silence):  # the controller may have gone
+        frames.write(sink, msgspec.msgpack.encode(Answer(ended=True)), SILENCE_S)
     return 0
 
 

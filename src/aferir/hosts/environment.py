@@ -16,7 +16,8 @@ from aferir.errors import AferirError
 from aferir.hosts import messages
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.clocks import Clock, Offset
-from aferir.hosts.line import STEP_S, Line
+from aferir.hosts.line import Line
+from aferir.hosts.opening import STEP_S
 from aferir.linux import wait
 from aferir.linux.process import Completed
 from aferir.measuring import cost
@@ -263,6 +264,10 @@ class RemoteInstance:
     def resume(self) -> None:
         """Undo `pause`."""
         self._line.tell(messages.Resume(self._number))
+
+    def hang_up(self) -> None:
+        """End the agent and what runs there; any thread may call it, whose request fails then."""
+        self._line.hang_up()
 
     def release(self) -> float:
         """Release the instance; if the connection is broken, the agent does so by itself."""

@@ -10,21 +10,37 @@ from aferir.linux import wait
 
 LONGEST = 64 * 2**20
 """Largest message in bytes; larger files are sent in pieces."""
+SILENCE_S = 15.0
+"""Silence in s after which the other end is considered gone, whatever carries the connection."""
 _LENGTH_BYTES = 4
 _PIECE = 2**18
+_AT_ONCE = 4096
+"""Number of bytes that are written without waiting where poll(2) finds room (pipe(7), PIPE_BUF)."""
 
 
 class Silence(Exception):
-    """Raised when nothing was received within the time limit."""
+    """Raised when nothing was received, or nothing could be sent, within the time limit."""
 
 
-def write(descriptor: int, content: bytes) -> None:
-    """Write one message. Errors: OSError if the other end is closed."""
+def write(descriptor: int, content: bytes, silence_s: float = SILENCE_S) -> None:
+    """Write one message. Errors: as of `send`; ProgramError if it is too long."""
     if len(content) > LONGEST:
         raise ProgramError(f"a message of {len(content)} bytes is too long for a line to a host")
-    left = memoryview(len(content).to_bytes(_LENGTH_BYTES, "big") + content)
+    send(descriptor, len(content).to_bytes(_LENGTH_BYTES, "big") + content, silence_s)
+
+
+def send(descriptor: int, content: bytes, silence_s: float) -> None:
+    """Write all bytes, without waiting for ever where nobody reads them.
+
+    Errors: OSError if the other end is closed, Silence if it reads nothing for `silence_s`.
+    """
+    room = select.poll()
+    room.register(descriptor, select.POLLOUT)
+    left = memoryview(content)
     while left:
-        left = left[os.write(descriptor, left) :]
+        if not room.poll(silence_s * 1e3):
+            raise Silence(f"nothing has been read for {silence_s:.0f} s")
+        left = left[os.write(descriptor, left[:_AT_ONCE]) :]
 
 
 class Reader:
@@ -55,18 +71,23 @@ class Reader:
     def message(self, silence_s: float) -> bytes | None:
         """Next message; None if the connection is closed, even within a message.
 
+        What has come of a message is kept if its rest has not: the next call goes on with it.
         Errors: Silence as of `line`, ProgramError if the data is no message.
         """
-        head = self._take(_LENGTH_BYTES, silence_s)
-        if head is None:
+        if not self._filled(_LENGTH_BYTES, silence_s):
             return None
-        length = int.from_bytes(head, "big")
+        length = int.from_bytes(self._kept[:_LENGTH_BYTES], "big")
         if length > LONGEST:
             raise ProgramError(
                 "what comes over the line to a host is no message",
                 remedy="see whether something there prints to standard output",
             )
-        return self._take(length, silence_s)
+        end = _LENGTH_BYTES + length
+        if not self._filled(end, silence_s):
+            return None
+        content = bytes(self._kept[_LENGTH_BYTES:end])
+        del self._kept[:end]
+        return content
 
     def has_ended(self) -> bool:
         """Whether the other end is closed; data that has arrived by now is discarded."""
@@ -77,13 +98,12 @@ class Reader:
             return False
         return True
 
-    def _take(self, count: int, silence_s: float) -> bytes | None:
+    def _filled(self, count: int, silence_s: float) -> bool:
+        """Wait until that many bytes are kept; False if the connection is closed before."""
         while len(self._kept) < count:
             if not self._fill(silence_s):
-                return None
-        taken = bytes(self._kept[:count])
-        del self._kept[:count]
-        return taken
+                return False
+        return True
 
     def _fill(self, silence_s: float) -> bool:
         """Wait for data; False if the connection is closed."""

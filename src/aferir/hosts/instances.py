@@ -19,7 +19,8 @@ from aferir.hosts import messages
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.clocks import Offset
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
-from aferir.hosts.line import STEP_S, Line
+from aferir.hosts.line import Line
+from aferir.hosts.opening import STEP_S
 from aferir.linux import ssh, wait
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding

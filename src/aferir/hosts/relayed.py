@@ -29,6 +29,7 @@ the original variable by its value on the first host.
 _NOBODY = "/bin/false"
 """Launch command for daemons on other hosts; never used, since mpirun starts all daemons itself."""
 _STEP_S = 60.0
+_TELLING_S = 5.0
 _FAILED = 255
 
 
@@ -93,23 +94,33 @@ class Relayed:
 
     @contextmanager
     def served(self, timeout_s: float | None) -> Iterator[None]:
-        """Run the commands that the script `enter` requests on the other hosts, in this block."""
-        serving = [
-            threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
+        """Run the commands that the script `enter` requests on the other hosts, in this block.
+
+        A command that still runs `_STEP_S` after the block is ended with its agent: the next
+        request to that host fails, for its answer would be mixed with that of the command.
+        """
+        serving = {
+            k: threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
             for k in range(1, len(self._each))
-        ]
-        for one in serving:
+        }
+        for one in serving.values():
             one.start()
         try:
             yield
         finally:
             deadline_s = wait.after(_STEP_S)
             command = (str(enter.PATH), "--free", *self.names[1:])
-            while any(one.is_alive() for one in serving) and wait.left_s(deadline_s):
+            while any(one.is_alive() for one in serving.values()) and wait.left_s(deadline_s):
                 with contextlib.suppress(AferirError):  # a command there may still run
                     self._each[0].run(command, timeout_s=_STEP_S)
-                for one in serving:
+                for one in serving.values():
                     one.join(1.0)
+            for place, one in serving.items():
+                if one.is_alive():
+                    self._each[place].hang_up()
+                    self._beside[place - 1][1].hang_up()
+                    one.join()
+                    self._tell(self._each[0], self.names[place], _FAILED)
 
     def _serve(self, place: int, timeout_s: float | None) -> None:
         """Run the commands that one host requests, until it ends; then end their programs."""
@@ -128,10 +139,14 @@ class Relayed:
         for what, text in (("said", said), ("wrong", wrong)):
             if text:
                 beside.write(PurePosixPath(self._folder) / f"{what}-{name}", text.encode())
-        told = f'echo {code} > "$1"'
-        with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
-            beside.run(["sh", "-c", told, "sh", f"{self._folder}/ended-{name}"], timeout_s=5.0)
+        self._tell(beside, name, code)
         return True
+
+    def _tell(self, first: RemoteInstance, name: str, code: int) -> None:
+        """End the script that waits on the first host for a command on another one, if it does."""
+        told = ("sh", "-c", f'echo {code} > "$1"', "sh", f"{self._folder}/ended-{name}")
+        with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
+            first.run(told, timeout_s=_TELLING_S)
 
     def _carry_out(
         self, there: RemoteInstance, act: str, command: str, timeout_s: float | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 from collections.abc import Iterator
@@ -36,9 +37,10 @@ class Slow(Service):
 @pytest.fixture(autouse=True)
 def _interrupts() -> Iterator[None]:
     """An agent that ends is not to be interrupted any more; we are."""
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in agent._ENDING}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("requests", [1, 2, 50])
@@ -144,4 +146,82 @@ def test_what_is_no_message_ends_the_agent_and_releases_everything() -> None:
     Agent(source, sink, service).serve()
     assert service.released == 1
     for descriptor in (source, theirs, answers, sink):
+        os.close(descriptor)
+
+
+class Undoing(Service):
+    """Undoes what a request has begun where that is interrupted, and is sent signals meanwhile."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.steps: list[str] = []
+
+    def answer(self, request: AnyRequest) -> object:
+        try:
+            self.begun.set()
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            self._step("undone")
+            raise
+        return None
+
+    def release_all(self) -> None:
+        self._step("released")
+
+    def _step(self, name: str) -> None:
+        for number in agent._ENDING:
+            signal.raise_signal(number)
+        self.steps.append(name)
+
+
+@pytest.mark.parametrize("end", ["line", "signal"])
+def test_signals_do_not_interrupt_what_undoes_and_releases(end: str) -> None:
+    """As where a batch system ends a job, whose agent hears of it by its line as well."""
+    source, theirs = os.pipe()
+    answers, sink = os.pipe()
+    service = Undoing()
+    frames.write(theirs, msgspec.msgpack.encode(Clean()))
+
+    def finish() -> None:
+        service.begun.wait()
+        if end == "line":
+            os.close(theirs)
+        else:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    ending = threading.Thread(target=finish)
+    ending.start()
+    Agent(source, sink, service).serve()
+    ending.join()
+    assert service.steps == ["undone", "released"]
+    for descriptor in (answers, sink, *((theirs,) if end == "signal" else ())):
+        os.close(descriptor)
+
+
+class Long(Faulty):
+    """Gives an answer that no pipe holds."""
+
+    def answer(self, request: AnyRequest) -> object:
+        return bytes(2**22)
+
+
+def test_an_answer_that_nobody_reads_does_not_keep_what_was_made() -> None:
+    """As where the cable is cut while a file is fetched."""
+    source, theirs = os.pipe()
+    answers, sink = os.pipe()
+    service = Long()
+    frames.write(theirs, msgspec.msgpack.encode(Clean()))
+
+    def hang_up() -> None:
+        coming = select.poll()
+        coming.register(answers, select.POLLIN)
+        coming.poll()
+        os.close(theirs)
+
+    hanging = threading.Thread(target=hang_up)
+    hanging.start()
+    Agent(source, sink, service).serve()
+    hanging.join()
+    assert service.released == 1
+    for descriptor in (source, answers, sink):
         os.close(descriptor)

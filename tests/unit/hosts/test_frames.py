@@ -44,6 +44,27 @@ def test_silence_is_not_the_end(pipe: tuple[int, int]) -> None:
     os.close(sink)
 
 
+def test_a_message_of_which_a_part_has_come_is_read_once_the_rest_has(
+    pipe: tuple[int, int],
+) -> None:
+    """Who is interrupted while it comes may read on: its head was lost."""
+    source, sink = pipe
+    reader, message = frames.Reader(source), (4).to_bytes(4, "big") + b"half"
+    os.write(sink, message[:6])
+    with pytest.raises(frames.Silence):
+        reader.message(0.0)
+    os.write(sink, message[6:])
+    assert reader.message(1.0) == b"half"
+    os.close(sink)
+
+
+def test_what_nobody_reads_is_not_sent_for_ever(pipe: tuple[int, int]) -> None:
+    _, sink = pipe
+    with pytest.raises(frames.Silence, match="read"):
+        frames.write(sink, bytes(2**20), silence_s=0.0)
+    os.close(sink)
+
+
 def test_what_is_no_message_is_refused(pipe: tuple[int, int]) -> None:
     source, sink = pipe
     os.write(sink, b"Last login: yesterday\n")
