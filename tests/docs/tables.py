@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aferir.clouds.providers import read_wanted
-from aferir.cluster.verbs.create import wanted as read_cluster
+from aferir.cluster.verbs import create
 from aferir.colocation import policies
 from aferir.config import colocation
 from aferir.config.load import plan_of
@@ -54,8 +54,9 @@ def read_experiment(path: Path) -> None:
 
 
 def _cluster(path: Path) -> None:
-    keys = ("name", "nodes", "kind", "cpus", "boot", "slurm", "placement", "memory")
-    read_cluster(argparse.Namespace(file=path, **dict.fromkeys(keys)))
+    parser = argparse.ArgumentParser()
+    create.configure(parser)
+    create.wanted(parser.parse_args(["--file", str(path)]))
 
 
 def _job(path: Path) -> None:
