@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 
+from aferir import registry
 from aferir.errors import ProgramError
 from aferir.hosts import hearing, messages, relayed
 from aferir.hosts.environment import Host, RemoteEnvironment
@@ -51,14 +53,25 @@ def test_the_reason_is_told_that_comes_after_the_end(
     """As ssh tells it, whose standard output ends first."""
     monkeypatch.setattr(hearing, "_ENDING_S", 600.0)
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
-    reach = script(tmp_path, '"$@"; exec >&-; echo "closed by remote host" >&2; exit 255')
-    host = Host(HostSpec(name="x", reach=reach))
-    instance = RemoteEnvironment(host, "native").allocate(SPEC)
+    known = tmp_path / "known"
+    os.mkfifo(known)
+    ending = f'"$@"; exec >&-; read -r _ < {known}; echo "closed by remote host" >&2; exit 255'
+    host = Host(HostSpec(name="x", reach=script(tmp_path, ending)))
+    instance, line = RemoteEnvironment(host, "native").allocate(SPEC), host.line()
+
+    def end() -> None:
+        eventually(lambda: line.broken)
+        known.write_text("\n", encoding="ascii")
+
     for pid in {entry.owner_pid for entry in journal.entries()}:
         os.kill(pid, signal.SIGKILL)
+    later = threading.Thread(target=end)
+    later.start()
     with pytest.raises(ProgramError, match=r"is broken: .* \(closed by remote host\)"):
         instance.run(["true"])
-    assert host.close() == []
+    later.join()
+    host.lose()
+    assert registry.clean(journal.orphans()) == []
 
 
 def test_a_command_that_a_program_leaves_on_another_host_ends(

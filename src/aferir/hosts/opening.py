@@ -14,10 +14,12 @@ from aferir.hosts.messages import READY, REMEDY
 from aferir.linux import process, ssh, wait
 from aferir.model.host import HostSpec
 
-STEP_S = 9.0
-"""Longest silence in s of a host while it is being connected."""
+STEP_S = 8.5
+"""Longest silence in s of a host while it is being connected: ssh gives up connecting after 8 s,
+and a host is refused within 10 s, with what its login tells.
+"""
 _UNPACKING_S = 60.0
-_LOGIN_S = 1.0
+_LOGIN_S = 0.8
 """Least time in s to find out why a login starts no shell, however long it took to fail."""
 _OWN_ERROR = 255
 """Exit code of ssh(1) where it fails itself; others are those of what it started there."""
