@@ -53,16 +53,12 @@ only must not be 0, which means no load.
 
 def databases(options: BenchOptions, note: Note) -> list[Figure]:
     """Measure all cells, or those of `--only databases.NAME.BATCH`."""
-    wanted = [name for name in options.only if name.startswith(f"{PART}.")]
-    cells = [
-        (name, batch)
-        for name in DATABASES
-        for batch in BATCHES
-        if not wanted or any(f"{PART}.{name}.{batch}.".startswith(f"{one}.") for one in wanted)
-    ]
+    every = [f"{name}.{batch}" for name in DATABASES for batch in BATCHES]
+    cells = rounds.chosen(PART, every, options.only)
     count = _QUICK_ROUNDS if options.quick else _ROUNDS
     found: list[Figure] = []
-    for place, (name, batch) in enumerate(cells):
+    for place, chosen in enumerate(cells):
+        name, batch = chosen.split(".")
         database = DATABASES[name]
         with scratch.folder(mode=0o755) as folder, database.start(folder) as service:
             measured = []
@@ -78,6 +74,6 @@ def databases(options: BenchOptions, note: Note) -> list[Figure]:
                     database.loader,
                 )
                 measured.append(rounds.measured(setup))
-        cell = f"{PART}.{name}.{batch}"
+        cell = f"{PART}.{chosen}"
         found += [rounds.kept(cell, 0, measured), rounds.batch(cell, measured)]
     return found

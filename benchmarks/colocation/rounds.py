@@ -15,6 +15,7 @@ import msgspec
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials.arm import Arm, Setup, run
 from aferir.colocation.trials.study import ALONE, BATCH_ALONE
+from aferir.errors import UsageError
 from aferir.model.bench import Figure
 from benchmarks.colocation.judge import OURS
 
@@ -61,6 +62,25 @@ class Round(msgspec.Struct, frozen=True):
             return None
         left = min(1.0, alone.idle_cpus / whole)
         return self.arms[OURS].batch_per_s / (free.batch_per_s * left)
+
+
+def chosen(part: str, cells: Sequence[str], only: Sequence[str]) -> list[str]:
+    """Cells that `--only PART.CELL`, or the beginning of it, names; all if it names none.
+
+    Errors: UsageError if a name of this part is that of no cell.
+    """
+    wanted = [name for name in only if name.startswith(f"{part}.")]
+    found = {
+        name: [cell for cell in cells if f"{part}.{cell}.".startswith(f"{name}.")]
+        for name in wanted
+    }
+    for name, those in found.items():
+        if not those:
+            raise UsageError(
+                f"--only {name}: there is no such cell",
+                remedy=f"one of: {', '.join(f'{part}.{cell}' for cell in cells)}",
+            )
+    return [cell for cell in cells if not wanted or any(cell in one for one in found.values())]
 
 
 def measured(setup: Setup) -> Round:

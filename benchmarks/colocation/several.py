@@ -37,8 +37,7 @@ _ROUNDS, _QUICK_ROUNDS = 5, 1
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
     """Measure all cells, or those of `--only several.BATCH`, in rounds."""
-    wanted = [name for name in options.only if name.startswith(f"{PART}.")]
-    cells = [name for name in BATCHES if not wanted or f"{PART}.{name}" in wanted]
+    cells = rounds.chosen(PART, BATCHES, options.only)
     count = _QUICK_ROUNDS if options.quick else _ROUNDS
     found: dict[str, list[rounds.Round]] = {cell: [] for cell in cells}
     with (

@@ -10,6 +10,7 @@ import pytest
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials.arm import Arm
 from aferir.colocation.trials.load import Times
+from aferir.errors import UsageError
 from aferir.model.bench import Figure
 from benchmarks.colocation import postgresql, redis, rounds
 from benchmarks.colocation.rounds import Round
@@ -87,6 +88,15 @@ def test_each_service_is_judged_by_its_own_sla_in_the_rounds_in_which_it_alone_k
     assert (store.value, store.n, store.holds) == (0.5, 2, False)
     assert rounds.batch("cell", cells).n == 2  # not where the second is late by itself
     assert "10.0 ms 20.0 ms" in store.note
+
+
+def test_cells_are_chosen_by_name_or_its_beginning_and_others_are_refused() -> None:
+    cells = ("redis.memory", "redis.disk", "nginx.disk")
+    assert rounds.chosen("part", cells, ("other.x",)) == list(cells)
+    assert rounds.chosen("part", cells, ("part.redis",)) == ["redis.memory", "redis.disk"]
+    assert rounds.chosen("part", cells, ("part.nginx.disk", "part")) == ["nginx.disk"]
+    with pytest.raises(UsageError, match="no such cell"):
+        rounds.chosen("part", cells, ("part.nginx", "part.apache"))
 
 
 def test_the_batch_is_due_half_of_its_work_on_the_cpus_that_the_service_leaves() -> None:
