@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from aferir.cli import main
 from aferir.linux import process
 from aferir.linux.process import Completed
 
@@ -41,6 +42,7 @@ threads = 1
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
     (tmp_path / "small.toml").write_text(EXPERIMENT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -98,18 +100,11 @@ def test_a_run_is_reported_listed_exported_and_compared(folder: Path) -> None:
     compared = aferir(folder, "compare", str(run), str(run), "--json")
     (cell,) = json.loads(compared.stdout)["cells"]
     assert cell["verdict"]["ratio"] == 1.0
-
-
-def test_a_finished_experiment_is_run_anew_when_asked_again(folder: Path) -> None:
-    assert aferir(folder, "run", "small.toml").exit_code == 0
-    assert aferir(folder, "run", "small.toml").exit_code == 0
-    assert len(run_folders(folder)) == 2
-
-
-def test_json_output_is_one_document(folder: Path) -> None:
-    done = aferir(folder, "run", "small.toml", "--json")
-    (cell,) = json.loads(done.stdout)["evaluation"]["cells"]
+    # A finished experiment is run anew, and told in one document.
+    told = json.loads(aferir(folder, "run", "small.toml", "--json").stdout)
+    (cell,) = told["evaluation"]["cells"]
     assert cell["duration"]["n"] == 2
+    assert len(run_folders(folder)) == 2
 
 
 @pytest.mark.parametrize(
@@ -127,13 +122,16 @@ def test_json_output_is_one_document(folder: Path) -> None:
         ((), 2, "VERB"),
     ],
 )
+@pytest.mark.usefixtures("folder")
 def test_a_wrong_command_line_gives_one_message_and_exit_code_2(
-    folder: Path, arguments: tuple[str, ...], code: int, words: str
+    arguments: tuple[str, ...], code: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = aferir(folder, *arguments)
-    assert done.exit_code == code
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr + done.stdout
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(arguments))
+    assert ended.value.code == code
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Traceback" not in said.err + said.out
 
 
 def test_a_broken_experiment_starts_nothing(folder: Path) -> None:

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from aferir.cli import main
+
 SCRIPT = "echo work_s=$((WORK * 1000 + $$ % 7))"
 
 
@@ -30,8 +34,6 @@ def test_the_host_with_more_work_is_named(tmp_path: Path) -> None:
     assert told["said"][0].startswith("node4 is 5.0 % more in work_s than its four peers")
 
 
-def test_without_hosts_nothing_runs(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "aferir", "fleet", "--hosts", "none.toml", "--", "true"]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 2
-    assert "none.toml" in done.stderr
+def test_without_hosts_nothing_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fleet", "--hosts", str(tmp_path / "none.toml"), "--", "true"]) == 2
+    assert "none.toml" in capsys.readouterr().err

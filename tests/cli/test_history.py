@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from aferir.linux import process
-from aferir.linux.process import Completed
+from aferir.cli import main
 from tests.unit.store.many_runs import make
+
+History = Callable[..., tuple[int, str, str]]
+"""Runs the verb; returns its exit code, its output and its errors."""
 
 
 @pytest.fixture(scope="module")
@@ -20,25 +22,29 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def history(runs: Path, *arguments: str) -> Completed:
-    return process.run(
-        [sys.executable, "-m", "aferir", "history", *arguments],
-        directory=runs.parent,
-        timeout_s=120,
-        check=False,
-    )
+@pytest.fixture
+def history(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> History:
+    monkeypatch.chdir(runs.parent)
+
+    def told(*arguments: str) -> tuple[int, str, str]:
+        code = main(["history", *arguments])
+        return code, *capsys.readouterr()
+
+    return told
 
 
-def test_the_change_is_told_in_words_and_drawn(runs: Path) -> None:
-    done = history(runs, "--only", "kind-1", "--chart", "all.svg")
-    assert done.exit_code == 0
-    assert "commit aaaaaaaaaa became bbbbbbbbbb" in done.stdout
-    assert "native" not in done.stdout
-    assert "<svg" in (runs.parent / "all.svg").read_text(encoding="utf-8")
+def test_the_change_is_told_in_words_and_drawn(history: History) -> None:
+    code, out, _ = history("--only", "kind-1", "--chart", "all.svg")
+    assert code == 0
+    assert "commit aaaaaaaaaa became bbbbbbbbbb" in out
+    assert "native" not in out
+    assert "<svg" in Path("all.svg").read_text(encoding="utf-8")
 
 
-def test_programs_read_the_same_in_json(runs: Path) -> None:
-    told = json.loads(history(runs, "--ratio", "--json").stdout)
+def test_programs_read_the_same_in_json(history: History) -> None:
+    told = json.loads(history("--ratio", "--json")[1])
     (series,) = told["series"]
     (found,) = series["changes"]
     assert found["altered"][0]["before"] == "a" * 40
@@ -46,15 +52,15 @@ def test_programs_read_the_same_in_json(runs: Path) -> None:
     assert len(series["runs"]) == 40
 
 
-def test_runs_of_a_commit_are_put_together(runs: Path) -> None:
-    assert "25 runs" in history(runs, "--by", "commit").stdout
+def test_runs_of_a_commit_are_put_together(history: History) -> None:
+    assert "25 runs" in history("--by", "commit")[1]
 
 
-def test_a_figure_that_no_run_has_is_said(runs: Path) -> None:
-    done = history(runs, "--metric", "speed")
-    assert (done.exit_code, "has the figure speed" in done.stdout) == (0, True)
+def test_a_figure_that_no_run_has_is_said(history: History) -> None:
+    code, out, _ = history("--metric", "speed")
+    assert (code, "has the figure speed" in out) == (0, True)
 
 
-def test_a_chart_with_another_ending_is_refused_before_anything_is_read(runs: Path) -> None:
-    done = history(runs, "--chart", "all.png")
-    assert (done.exit_code, "ends in .svg or .html" in done.stderr) == (2, True)
+def test_a_chart_with_another_ending_is_refused_before_anything_is_read(history: History) -> None:
+    code, _, errors = history("--chart", "all.png")
+    assert (code, "ends in .svg or .html" in errors) == (2, True)

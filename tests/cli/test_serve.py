@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from aferir.linux import process
+from aferir.cli import main
 from tests.unit.store.many_runs import make
 
 
@@ -38,16 +38,17 @@ def test_the_address_that_is_printed_answers_until_a_signal_ends_it(
         assert started.stderr.read() == b""
 
 
-def test_static_files_are_written_and_named(runs: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "aferir", "serve", str(runs), "--export", str(tmp_path)]
-    done = process.run(command, check=False)
-    assert done.exit_code == 0
-    assert done.stdout.strip() == str(tmp_path / "index.html")
+def test_static_files_are_written_and_named(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", str(runs), "--export", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "index.html")
     assert (tmp_path / "run/made-up-000/report.html").is_file()
 
 
-def test_a_file_in_place_of_a_folder_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
-    command = [sys.executable, "-m", "aferir", "serve", str(tmp_path / "file")]
-    done = process.run(command, check=False)
-    assert (done.exit_code, "is no folder" in done.stderr) == (2, True)
+    assert main(["serve", str(tmp_path / "file")]) == 2
+    assert "is no folder" in capsys.readouterr().err
