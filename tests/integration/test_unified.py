@@ -24,16 +24,20 @@ pytestmark = [
 
 
 HOSTS = {
-    "test_colocation_machine": ("not (started_meanwhile and (10 or fifo or batch or idle))", 11),
+    "test_colocation_machine": ("same_settings or left_the_service or was_found", 3),
     "test_colocation_place": ("test", 4),
     "test_colocation_kill": ("controller or both", 2),
     "test_colocation_levers": ("test", 3),
-    "test_native": ("not TestCloud", 10),
+    "test_native": (
+        "not TestCloud and (quota or memory or competes or releasing or time_limit or leaves_is)",
+        6,
+    ),
     "test_io_cells": ("held_to_its_rate", 2),
     "test_container": ("quota or competes or paused", 3),
 }
 """Files of the host's tests: which of their tests run in the guest (`pytest -k`), and how many of
-them pass at least. Policies and nice values, which groups do not change, are tested on the host."""
+them pass at least. Threads, files and processors, which groups do not change, are tested on the
+host."""
 
 
 @pytest.fixture(scope="module")
