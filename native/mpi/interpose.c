@@ -173,7 +173,8 @@ double MPI_Wtime(void) { return interpose_wtime(); }
 
 double MPI_Wtick(void) { return interpose_wtick(); }
 
-/* The attribute's value is a pointer to int (MPI 3.1, section 8.1.2). */
+/* Answers a query for MPI_WTIME_IS_GLOBAL on MPI_COMM_WORLD with true if our clock is global; other
+ * queries keep MPI's answer. The value is a pointer to int (MPI 3.1, section 8.1.2). */
 static void claim_global(MPI_Comm comm, int keyval, void* value, int* flag, int status) {
     static int yes = 1;
     if (status == MPI_SUCCESS && comm == MPI_COMM_WORLD && keyval == MPI_WTIME_IS_GLOBAL &&

@@ -46,7 +46,8 @@ struct model rgap_model_first(const struct look* look, const struct oscillators*
  * between. */
 struct model rgap_model_second(const struct look* first, const struct look* second,
                                const struct oscillators* limits);
-/* Changes from the old time to the new one from `local_ns` on, without a step back or a jump. */
+/* Lets `model` continue at the time that `old` shows at `local_ns`: the difference is then given up
+ * slowly, so that the time neither steps back nor jumps. */
 void rgap_model_take_over(struct model* model, const struct model* old, uint64_t local_ns);
 
 void rgap_model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,

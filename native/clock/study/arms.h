@@ -10,7 +10,7 @@
 
 #include "clocks.h"
 
-/* State of a reader; belongs to one thread. */
+/* What a thread needs to read any of the clocks; not shared between threads. */
 struct arm {
     struct rvec* rvec;
     struct rvec_clock thread;

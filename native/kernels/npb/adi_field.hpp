@@ -148,12 +148,13 @@ struct Lines {
     }
 };
 
-/// Lines whose points have their blocks in one row each: block 0 of it, for all lines of adjacent
-/// rows.
+/// Like Lines, but every point lies in a row of its own, found through an array of pointers: entry
+/// p points to block 0 of the row of point p, and `offset` leads to the block of these lines. All
+/// lines across the same rows share the arrays.
 struct RowLines {
     double* const* state_rows;
     double* const* change_rows;
-    std::size_t offset;  ///< doubles from there to the lines' blocks
+    std::size_t offset;  ///< from block 0 to the lines' block, in doubles
 
     [[nodiscard]] double* state(int point) const { return state_rows[point] + offset; }
     [[nodiscard]] double* change(int point) const { return change_rows[point] + offset; }

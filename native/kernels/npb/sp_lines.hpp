@@ -99,7 +99,8 @@ class SpLines {
                       convection_ * sound};
     }
 
-    /// Scratch memory begins two points before the first inner one.
+    /// Scratch memory of a point. Its first two places belong to points -1 and 0, so that the
+    /// elimination can look two points back from point 1.
     static double* at(double* scratch, int index) {
         return scratch + static_cast<std::size_t>(index + 1) * kScratch;
     }

@@ -142,9 +142,9 @@ class KeyExchange {
 
   private:
     static constexpr std::size_t kMessageKeys = 16384;
-    // Lines that another core has just read are slow to write again (measured between two cores of
-    // one host: three times the whole ranking), so a buffer is not reused before the caches have
-    // evicted it.
+    // Keys in all outgoing buffers together, enough that the caches have evicted a buffer before it
+    // is reused: writing to lines that another core has just read is slow (between two cores of one
+    // host it took three times as long as the whole ranking).
     static constexpr std::size_t kOutgoing = std::size_t{4} << 20U;
     static constexpr std::size_t kHeader = 16;  // the number of keys, alone in a cache line
 

@@ -24,7 +24,8 @@ Outcome run_mpi_lu(ProblemClass problem_class, Ranks& ranks);
 
 namespace {
 
-/// The rank's pencil, along j in whole blocks of W columns.
+/// The rank's share of the cube's columns: a range of i, and a range of j that consists of whole
+/// blocks of W columns (except at the end).
 template <int W>
 Pencil pencil_of(int size, const ProcessGrid& grid, int rank) {
     const auto is = share_of(static_cast<std::size_t>(size - 2), grid.row_of(rank), grid.rows);

@@ -143,7 +143,8 @@ class MessageLinks {
     /// room, and the next process starts half a plane of a class-A cube later.
     static constexpr std::ptrdiff_t kChunk = 32;
 
-    /// Products that are sent and received in one sweep, lower or upper.
+    /// Buffers of one sweep (lower or upper): the products (`LuGift`) to and from the neighbours
+    /// along i and j, and how many of them have been sent and received so far.
     struct Boxes {
         Gifts from_j;
         Gifts to_j;

@@ -210,7 +210,11 @@ def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, 
 
 
 def _arm(options: argparse.Namespace, line: str, folder: Path) -> dict[str, Parameter]:
-    """Parameters of one version: on the host it runs in its own folder, elsewhere in a copy."""
+    """Parameters of the program that runs one version.
+
+    On the host the version runs in `folder`; other environments get a copy of the folder's files,
+    without `.git`.
+    """
     from aferir import registry
     from aferir.cli.gate_runs import where
 

@@ -63,7 +63,7 @@ class RunProgress:
             self._line(text)
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Store the round for later lines, and the time of the first one."""
+        """Remember the round, which later lines name, and the time at which the first one began."""
         self._begun_s = self._clock() if self._begun_s is None else self._begun_s
         self._round = f"warm-up {number}" if warmup else f"round {number} of at most {total}"
 

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the schema or the page."""
+    """Print the JSON Schema, or with `--markdown` a page of the reference."""
     import json
 
     from aferir import registry

@@ -119,9 +119,9 @@ class RemoteCloud:
             return self._place
 
     def _give_up(self, name: str, error: AferirError) -> None:
-        """Release what exists of an instance.
+        """Release what exists of an instance that could not be made because of `error`.
 
-        Errors: ProgramError with both messages, if that fails as well.
+        Errors: ProgramError with the messages of both failures, if the release fails too.
         """
         if not (isinstance(error, CloudError) and error.may_be_done):
             with self._lock:

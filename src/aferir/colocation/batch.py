@@ -34,8 +34,10 @@ class Group(msgspec.Struct, frozen=True):
     name: str
     folders: dict[str, Path]
     share: float = 1.0
-    """Weight of the service's group beside the batch's, divided by the default weight; the batch's
-    weights are multiplied by it.
+    """Factor for all weights of the batch, so that it stays low beside a service of low weight.
+
+    It is the weight of the service's group next to the batch's group, divided by the default
+    weight.
     """
 
 
@@ -222,9 +224,10 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 
 
 def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
-    """Apply to a program that enters the group what the group's files cannot.
+    """Apply to a program that enters the group those settings that have no file in the group.
 
-    Returns problems, one sentence each.
+    They are the policy, the nice value and, without a cpuset, the CPUs. Returns problems, one
+    sentence each.
     """
     problems = _schedule_all(group, now, {pid})
     cpus = _cpus(now, all_cpus)

@@ -37,7 +37,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     parent: Path
     """Group below which the batch's group is created."""
     share: float = 1.0
-    """Weight of the service's group beside the batch's, divided by the default weight; at most 1.
+    """Factor for all weights of the batch, at most 1: the lowest weight of a service's group next
+    to the batch's group, divided by the default weight.
     """
     low: Path | None = None
     """The service's group beside the batch's, if the batch outranks it because its weight is low

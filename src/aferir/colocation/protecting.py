@@ -25,8 +25,9 @@ def change(
 ) -> tuple[Remembered, list[str]]:
     """Write the protections, or restore what was there before.
 
-    `groups`: the services' own; `batch`: folders of the batch's; `settings`: those in effect and
-    those wanted. Returns the record and problems, one sentence each.
+    `groups`: control groups of the services; `batch`: folders of the batch's group, by controller;
+    `settings`: (in effect, wanted). Returns the record of the files' earlier contents, and
+    problems, one sentence each.
     """
     now, wanted = settings
     problems: list[str] = []

@@ -1,8 +1,8 @@
 """Recipe of the userland of containers and guests, and the sources of its packages.
 
-It is the host's own release, because our programs are built on the host and need the same C
-library. Packages come from the host's own apt sources, so that a local mirror or a snapshot is
-used.
+The userland is of the same release as the host's, because our programs are built on the host and
+need the same C library. Packages come from the host's own apt sources, so that a local mirror or
+a snapshot is used.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     bytes_per_s: int = 0
     operations_per_s: int = 0
-    """Requests of any size: a rotating disk serves as many as it can seek, some 100."""
+    """Requests per second, whatever their size: about 100 on a rotating disk, one for each seek."""
     seek_s: float = 0.0
     """Time of a request that does not begin where the one before has ended: see `seeking_disk`."""
 

@@ -26,7 +26,11 @@ INTERFACE = "eth0"
 _EVERYBODY = "00:00:00:00:00:00"
 """MAC address of the entries for frames to unknown receivers: they go to all other hosts."""
 _PORT_MAC = "02:00:0a:4f:00:01"
-"""MAC address of the interface as a port of a guest's bridge, from which nothing is sent."""
+"""MAC address of the interface while it is a port of a guest's bridge.
+
+No frame is sent from it; it only has to differ from the guest's address, which the bridge would
+otherwise take for its own.
+"""
 _TIME_LIMIT_S = 60.0
 _ETH_P_ALL = 3
 _SIOCETHTOOL, _ETHTOOL_SGRO = 0x8946, 0x2C

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 Kind = Literal["namespaces", "guest", "guests"]
-"""How hosts are made: as namespaces of this kernel, as namespaces in one emulated guest, or as a
-guest each.
+"""How the test network's hosts are made: as namespaces of this kernel, as namespaces inside one
+emulated guest, or each as a guest of its own.
 """
 Mode = Literal[
     "balance-rr",

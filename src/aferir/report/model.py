@@ -278,7 +278,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     curves: tuple[CurveFamily, ...] = ()
     rooflines: tuple[Roofline, ...] = ()
     io: IoStudy | None = None
-    """Costs of I/O, if the plan has a server."""
+    """Costs of I/O; None if the plan does not describe the server to which they refer."""
     allocations: tuple[AllocationResult, ...]
     ranking: tuple[Rank, ...]
     """Ranks, the fastest first."""

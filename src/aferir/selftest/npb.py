@@ -74,7 +74,11 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Runs of one case. The peer's runs end when it has been given up."""
+    """Runs of one case by our program and by the peer.
+
+    The peer is not run again once it has exceeded its time limit, so `theirs` may be shorter than
+    `ours`.
+    """
 
     ours: tuple[Timing, ...] = ()
     theirs: tuple[Timing, ...] = ()

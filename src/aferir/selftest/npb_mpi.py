@@ -114,7 +114,10 @@ def _figure(case: MpiCase, effort: Effort) -> Figure:
 
 
 def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
-    """Operations per second by messages and by threads. Errors: those of the programs."""
+    """Run the MPI and the OpenMP program alternately until the ratio is known well enough.
+
+    Returns pairs (MPI, OpenMP) of rates in Mop/s. Errors: those of the programs.
+    """
     common: dict[str, Parameter] = {"kernel": case.kernel, "class": case.problem_class}
     pairs: list[tuple[float, float]] = []
     begin = time.monotonic()

@@ -105,7 +105,7 @@ def typical_of_pairs(
     level: float = 0.95,
     warnings: tuple[Warning, ...] = (),
 ) -> Ratio:
-    """Ratio of typical repetitions of two sides, whose logarithms are `above` and `below`.
+    """Ratio of a typical value of `above` to one of `below`, given as logarithms of pairs.
 
     `place` is `locate(above - below)`.
     """
@@ -141,7 +141,10 @@ def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> 
 
 
 def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ratio:
-    """Ratio of typical repetitions, from logarithms of two independent samples with n >= 2 each."""
+    """Ratio of a typical value of `above` to one of `below`, two independent samples.
+
+    They are given as logarithms, with n >= 2 each. Ranks are used, or means if either is small.
+    """
     few = min(above.size, below.size) < RANK_MINIMUM
     return _of_means(above, below, level) if few else _of_ranks(above, below, level)
 

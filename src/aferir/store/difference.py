@@ -20,7 +20,8 @@ _FREE = ("title", "time_limit_s", "metric")
 def difference(kept: Mapping[str, Any], wanted: Plan) -> str:
     """First relevant difference, as `what was A and is B`; empty: the same experiment.
 
-    `kept` is a plan as stored in a run folder, with the keys of all kinds of environment.
+    `kept`: the plan as read from a run folder's JSON, in which each environment has every key that
+    any kind of environment has.
     """
     new = msgspec.to_builtins(wanted)
     sizes = {spec["name"]: spec["memory_bytes"] for spec in kept["environments"]}

@@ -29,10 +29,11 @@ def writes(now: Batch, want: Batch) -> list[tuple[str, str, str]]:
 
 
 def protection(group: Path, root: Path) -> list[Path]:
-    """`memory.low` files to write to protect the service's memory, root first.
+    """`memory.low` files to write to protect the service's memory, the outermost group's first.
 
-    `group`: the service's group below `root` of version 2. Ancestors need the same protection;
-    groups without the memory controller are omitted.
+    `group`: the service's group; `root`: the folder where the version 2 hierarchy is mounted,
+    which has no such file. The groups around the service's need the same protection; those without
+    the memory controller are omitted.
     """
     above = [folder for folder in (group, *group.parents) if root in folder.parents]
     files = [folder / LOW for folder in reversed(above)]

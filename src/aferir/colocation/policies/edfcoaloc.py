@@ -18,7 +18,10 @@ INTERVAL_S = 5.0
 LEAST_CPUS = 0.01
 """Smallest limit of the batch in CPUs: with 0 it could never show that it has work to do."""
 _FIRST = 0.5
-"""First value of p, divided by the SLA: half, as the publication specifies none."""
+"""Latency quantile p assumed before the first measurement, as a share of the SLA's bound.
+
+The publication gives no value; half is our choice.
+"""
 
 
 def rule(p_s: float, sla_s: float) -> tuple[float, float]:
