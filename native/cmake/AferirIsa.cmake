@@ -67,9 +67,7 @@ function(aferir_isa_object output name isa)
   endif()
   # Poisoning every temporary of an unrolled kernel takes compilers a quarter of an hour, and so do
   # checks of every reference to one; what arithmetic and heap accesses do is checked all the same.
-  # Nor is there anything to win by optimising them further.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-    list(REMOVE_ITEM arg_OPTIONS -O3)
     target_compile_options(${target} PRIVATE -fno-sanitize-address-use-after-scope
       -fno-sanitize=undefined -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero)
   endif()

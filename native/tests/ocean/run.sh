@@ -14,9 +14,9 @@ launch() { # ranks options ...
     ranks=$1
     shift
     case $mpi in
-    openmpi) timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none \
+    openmpi) timeout 1500 mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none \
         -n "$ranks" "$program" "$@" ;;
-    mpich) timeout 120 mpirun.mpich -n "$ranks" "$program" "$@" ;;
+    mpich) timeout 1500 mpirun.mpich -n "$ranks" "$program" "$@" ;;
     esac
 }
 
