@@ -7,15 +7,18 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.lanes import lane_of, turn_of
 
-# The machine is shared: how long one example takes says nothing about the code.
-settings.register_profile("shared-machine", deadline=None)
-settings.load_profile("shared-machine")
+# The machine is shared: how long one example takes says nothing about the code. Examples are the
+# same in every run, so that no change is refused for what is wrong elsewhere: others are drawn by
+# `pytest --hypothesis-profile=search`.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same-examples", settings.get_profile("search"), derandomize=True)
+settings.load_profile("same-examples")
 
 # What a shell starts in the background ignores it, and so would all that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,7 +18,7 @@ name = "small"
 title = "A small run"
 baseline = "native"
 warmup = 0
-time_limit = "2 min"
+time_limit = "1 h"
 
 [stop]
 repetitions = 2

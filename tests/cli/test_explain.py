@@ -38,9 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def aferir(folder: Path, *arguments: str) -> Completed:
-    return process.run(
-        [sys.executable, "-m", "aferir", *arguments], directory=folder, timeout_s=500, check=False
-    )
+    return process.run([sys.executable, "-m", "aferir", *arguments], directory=folder, check=False)
 
 
 @pytest.mark.integration

@@ -27,7 +27,9 @@ Plant = Callable[[], AbstractContextManager[None]]
 @contextmanager
 def child() -> Iterator[None]:
     """A process that only its environment variables identify."""
-    running = process.start(SLEEP)
+    running = process.start(["sh", "-c", "echo; read x"], stdin=-1, stdout=-1)
+    assert running.stdout is not None
+    running.stdout.readline()  # in the midst of execve(2) it has no variables
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ import pytest
 
 from aferir import registry
 from aferir.cli import main
-from aferir.cluster import files, manager, packaging, running, storing
+from aferir.cluster import files, manager, packaging, running, storing, watch
 from aferir.cluster.description import Boot, Description
 from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
@@ -119,9 +119,7 @@ def test_a_node_that_dies_is_replaced(cluster: str, name: str) -> None:
     eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
     assert run(cluster, "cat", "kept", "/etc/written") == "mine\n"
-    assert f"{name} died" in "".join(
-        (storing.folder(cluster) / "log").read_text(encoding="utf-8").splitlines()[-1:]
-    )
+    eventually(lambda: f"{name} died" in "".join(watch.log(cluster)[-1:]))
 
 
 @pytest.mark.parametrize("boot", ["diskless", "disk"])

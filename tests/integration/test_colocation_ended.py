@@ -122,7 +122,8 @@ def _frozen(pid: int) -> Iterator[None]:
         yield
     finally:
         (folder / "freezer.state").write_text("THAWED")
-        (root / "cgroup.procs").write_text(str(pid))
+        with contextlib.suppress(ProcessLookupError):  # it goes on at once, and may end
+            (root / "cgroup.procs").write_text(str(pid))
         _remove(folder)
 
 

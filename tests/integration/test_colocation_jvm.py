@@ -64,9 +64,10 @@ def _socket_of(pid: int) -> Path:
 
 
 def _searching(pid: int) -> list[str]:
-    names = jvm.thread_names(pid)
-    assert names.keys() <= service.threads((pid,)).keys()
-    return sorted(name for name in names.values() if "search" in name)
+    """Names of the threads that live for ever; others, such as compilers, may end meanwhile."""
+    found = {tid: name for tid, name in jvm.thread_names(pid).items() if "search" in name}
+    assert found.keys() <= service.threads((pid,)).keys()
+    return sorted(found.values())
 
 
 @_needs_javac

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -206,8 +207,9 @@ def _kill_soon(program: bytes, over: Callable[[], bool]) -> None:
         inside = sorted({pid for group in groups for pid in cgroup.members(group)})
         running = [pid for pid in inside if _first_word(pid) == program]
         if len(running) > 1:
-            os.kill(running[-1], signal.SIGKILL)
-            return
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.kill(running[-1], signal.SIGKILL)
+                return
 
 
 def _first_word(pid: int) -> bytes:

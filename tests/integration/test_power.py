@@ -94,7 +94,8 @@ class Nut:
         devices |= {name: {**GOOD, **changes} for name, (changes, _) in NONSENSE.items()}
         sections = [f"[{n}]\ndriver = dummy-ups\nport = {n}.dev\npollinterval = 1" for n in devices]
         self.write("ups.conf", "\n".join(sections))
-        self.write("upsd.conf", "LISTEN 127.0.0.1 0\nMAXAGE 3")
+        # MAXAGE: on a busy machine a driver may be silent for long, which is not its death.
+        self.write("upsd.conf", "LISTEN 127.0.0.1 0\nMAXAGE 3600")
         self.write("upsd.users", "")
         for name, said in devices.items():
             self.write(f"{name}.dev", "\n".join(f"{key}: {value}" for key, value in said.items()))

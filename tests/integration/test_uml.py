@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -126,8 +127,10 @@ def ticks(instance: Guest) -> int:
     mark = journal_id()
     total = 0
     for pid in [instance.pid, *marked(mark)]:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        total += int(fields[11]) + int(fields[12])
+        with contextlib.suppress(OSError):  # that of a program of the guest which has ended
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+            fields = text.rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
     return total
 
 

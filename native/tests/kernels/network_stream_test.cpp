@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "capture.hpp"
+#include "common/descriptor.hpp"
 #include "network_stream/counters.hpp"
 #include "network_stream/gaps.hpp"
 #include "network_stream/pattern.hpp"
@@ -17,18 +18,27 @@
 namespace aferir {
 namespace {
 
-// A port that nobody listens on at this moment.
-std::string free_port() {
-    const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    socklen_t size = sizeof address;
-    getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-    close(descriptor);
-    return std::to_string(ntohs(address.sin_port));
-}
+/// A port that no other program gets: it is bound here, without a listener, so that the receiver,
+/// which sets SO_REUSEADDR as well, may listen there (socket(7)).
+class Port {
+  public:
+    Port() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+        const int on = 1;
+        setsockopt(socket_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        auto* const plain = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(bind(socket_.number(), plain, sizeof address), 0);
+        socklen_t size = sizeof address;
+        getsockname(socket_.number(), plain, &size);
+        text_ = std::to_string(ntohs(address.sin_port));
+    }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+  private:
+    Descriptor socket_;
+    std::string text_;
+};
 
 TEST(Counters, NamesAndValuesOfTcpAloneArePaired) {
     const auto counters = parse_counters(
@@ -81,7 +91,8 @@ TEST(Pattern, AShiftOrALostSegmentShows) {
 }
 
 TEST(NetworkStream, EveryByteArrivesOverLoopback) {
-    const auto port = free_port();
+    const Port reserved;
+    const std::string& port = reserved.text();
     const Capture received;
     const Capture sent;
     const Capture err;
@@ -103,7 +114,8 @@ TEST(NetworkStream, EveryByteArrivesOverLoopback) {
 }
 
 TEST(NetworkStream, BytesOfAnotherProgramDoNotVerify) {
-    const auto port = free_port();
+    const Port reserved;
+    const std::string& port = reserved.text();
     const Capture received;
     const Capture err;
     std::thread receiver([&] {

@@ -22,6 +22,16 @@ static uint64_t raw_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
+/* Name of a page that nothing else uses: this test may also run under an emulator meanwhile.
+ * Children have the one of the process that asked first. */
+static const char* own_name(void) {
+    static char name[64];
+    if (name[0] == '\0') {
+        snprintf(name, sizeof(name), "/aferir-mpi-test-%d", (int)getpid());
+    }
+    return name;
+}
+
 static void follows_the_reference_before_and_after(void) {
     const uint64_t before = raw_ns(), unprepared = host_clock_ns();
     CHECK(unprepared + 1000 >= before && unprepared <= raw_ns() + 1000);
@@ -58,7 +68,7 @@ static void readings_go_on_over_checks_and_better_rates(void) {
 }
 
 static void a_second_process_has_the_same_clock(void) {
-    const char* name = "/aferir-mpi-test";
+    const char* name = own_name();
     shm_unlink(name);
     host_clock_prepare();
     host_clock_attach(name);
@@ -78,7 +88,7 @@ static void a_second_process_has_the_same_clock(void) {
 /* Leaves a page behind, as a job does that is killed within MPI_Init, and starts again under the
  * same name. */
 static void a_page_that_a_killed_process_left_is_made_anew(void) {
-    const char* name = "/aferir-mpi-test";
+    const char* name = own_name();
     uint64_t identities[2];
     int told[2];
     shm_unlink(name);
@@ -148,7 +158,7 @@ static void jobs_of_one_name_and_two_launchers_have_two_pages(void) {
 }
 
 static void finding_a_page_neither_makes_nor_joins_it(void) {
-    const char* name = "/aferir-mpi-test";
+    const char* name = own_name();
     shm_unlink(name);
     host_clock_find(name);
     CHECK(shm_open(name, O_RDONLY, 0) < 0);
@@ -162,7 +172,7 @@ static void finding_a_page_neither_makes_nor_joins_it(void) {
 }
 
 static void a_file_that_others_may_write_is_not_trusted(void) {
-    const char* name = "/aferir-mpi-test";
+    const char* name = own_name();
     int file = shm_open(name, O_RDWR | O_CREAT, 0600);
     CHECK(file >= 0 && fchmod(file, 0666) == 0);
     host_clock_attach(name);

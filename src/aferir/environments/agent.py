@@ -40,18 +40,19 @@ _KILL = """
 kill -TERM "$FIRST"
 left=20
 while [ $left -gt 0 ] && kill -0 "$FIRST"; do sleep 0.1; left=$((left-1)); done
-left=20
-while [ $left -gt 0 ]; do
+left=20 vain=0
+while [ $left -gt 0 ] && [ $vain -lt 2 ]; do
   found=$(grep -slzxF "$AIM" /proc/[0-9]*/environ)
-  [ -n "$found" ] || break
+  if [ -n "$found" ]; then vain=0; else vain=$((vain+1)); sleep 0.1; fi
   for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done
   left=$((left-1))
 done 2> /dev/null
 true
 """
-"""Script that kills every process whose environment has the line AIM, until none is left; the
-process FIRST first gets SIGTERM, and 2 s to end. The exit code of grep is ignored, since grep fails
-if any process ends while it reads.
+"""Script that kills every process whose environment has the line AIM, until two looks find none (a
+process that is just being executed has no environment for a moment); the process FIRST first gets
+SIGTERM, and 2 s to end. The exit code of grep is ignored, since grep fails if any process ends
+while it reads.
 """
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done
@@ -135,7 +136,8 @@ def get(socket: JsonSocket, source: PurePosixPath, destination: Path) -> None:
 
     Errors: ProgramError if it does not exist.
     """
-    handle = socket.ask("guest-file-open", {"path": str(source), "mode": "r"})
+    request: dict[str, object] = {"path": str(source), "mode": "r"}
+    handle = socket.ask("guest-file-open", request, timeout_s=_ANSWER_S)
     destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         with destination.open("wb") as copy:

@@ -240,7 +240,10 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
         process.end(child, grace_s=0.2)
     else:
         orderly = False
-        wait.until(lambda: not undo.processes(lambda words, _: name in words), wait.after(_END_S))
+        wait.until(
+            lambda: not (undo.processes(lambda words, _: name in words) or undo.any_under_way()),
+            wait.after(_END_S),
+        )
     if not orderly:
         undo.kill_marked(entry.id)
     cgroup.remove(name, have)

@@ -7,6 +7,7 @@ import select
 
 from aferir.errors import ProgramError
 from aferir.linux import wait
+from aferir.linux.running import TICK_S
 
 LONGEST = 64 * 2**20
 """Largest message in bytes; larger files are sent in pieces."""
@@ -106,9 +107,16 @@ class Reader:
         return True
 
     def _fill(self, silence_s: float) -> bool:
-        """Wait for data; False if the connection is closed."""
-        if not self._coming.poll(max(0.0, silence_s) * 1e3):
-            raise Silence(f"nothing has come for {silence_s:.0f} s")
+        """Wait for data; False if the connection is closed.
+
+        A second in which this machine stood still counts as one, however long it was: nobody could
+        be heard in it.
+        """
+        left_s = max(0.0, silence_s)
+        while not self._coming.poll(min(left_s, TICK_S) * 1e3):
+            left_s -= TICK_S
+            if left_s <= 0:
+                raise Silence(f"nothing has come for {silence_s:.0f} s")
         piece = os.read(self._descriptor, _PIECE)
         self._kept += piece
         return bool(piece)

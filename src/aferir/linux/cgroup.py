@@ -240,7 +240,7 @@ def remove(
     have: Layout,
     below: Collection[Path] = (),
     *,
-    wait_s: float = 5.0,
+    wait_s: float = undo.DYING_S,
     clock: Clock = MONOTONIC,
 ) -> None:
     """Kill all processes in the groups called `name` and remove the groups, if there are any.

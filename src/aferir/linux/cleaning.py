@@ -22,6 +22,8 @@ from aferir.linux import (
 )
 from aferir.linux.journal import Entry
 
+_ENDING_S = 2.0
+"""Time in s that a process has to end by itself after SIGTERM."""
 Cleaner = Callable[[Entry], None]
 """Removes what an entry announces, then erases the entry. It may be repeated, and handles things
 that were made only partly or not at all. Errors: any, if something is left; then the entry is
@@ -48,7 +50,10 @@ def clean(entries: Sequence[Entry], cleaners: Mapping[str, Cleaner]) -> list[str
 
 
 def remove_process(entry: Entry) -> None:
-    """End one process, identified by pid and start time: SIGTERM first, then SIGKILL."""
+    """End one process, identified by pid and start time: SIGTERM first, then SIGKILL.
+
+    Errors: OSError if it survives; then the entry is left.
+    """
     pid = int(entry.details["pid"])
     started = int(entry.details["started"])
 
@@ -60,7 +65,9 @@ def remove_process(entry: Entry) -> None:
             break
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        wait.until(gone, wait.after(2.0))
+        wait.until(gone, wait.after(_ENDING_S if number == signal.SIGTERM else undo.DYING_S))
+    if not gone():
+        raise OSError(f"process {pid} survives SIGKILL")
     journal.erase(entry)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import steady, wait
+from aferir.linux import starting, steady, wait
 from aferir.linux.running import is_stopped
 
 if TYPE_CHECKING:
@@ -197,20 +197,21 @@ def start(
     """
     variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
     try:
-        return subprocess.Popen(
-            list(command),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env=variables,
-            cwd=directory,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            process_group=0,
-            pass_fds=tuple(handles),
-            preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), tuple(controls), survives_us),
-        )
+        with starting.named():
+            return subprocess.Popen(
+                list(command),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=variables,
+                cwd=directory,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                process_group=0,
+                pass_fds=tuple(handles),
+                preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), tuple(controls), survives_us),
+            )
     except FileNotFoundError:
         raise MissingError(
             f"the program `{command[0]}` is not on this machine",

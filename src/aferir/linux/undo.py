@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from aferir.errors import AferirError
-from aferir.linux import process
+from aferir.linux import process, starting
 from aferir.linux.wait import MONOTONIC, PERIOD_S, Clock, after
 
 MARK = "AFERIR_MARK"
 """Environment variable with the id of the journal entry to which a process belongs."""
+DYING_S = 60.0
+"""Time limit in s for killed processes to exit: they take a processor to do so, and those that wait
+for a disk take its answer. With 5 s, cleaning gave up where a machine was busy enough.
+"""
+_UNDER_WAY_S = 5.0
+"""Longest time in s to wait for processes that are being executed: one of them may be stopped."""
 _One = TypeVar("_One")
 _MNT_DETACH = 2
 _ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -88,7 +94,7 @@ def unmount(folder: Path) -> None:
 def kill(
     proven: Callable[[list[str], dict[str, str]], bool],
     *,
-    wait_s: float = 5.0,
+    wait_s: float = DYING_S,
     clock: Clock = MONOTONIC,
 ) -> int:
     """Kill every process that `proven` accepts by arguments and environment; returns their number.
@@ -99,19 +105,21 @@ def kill(
     return _kill(lambda: processes(proven), wait_s, clock)
 
 
-def kill_marked(mark: str, *, wait_s: float = 5.0, clock: Clock = MONOTONIC) -> int:
+def kill_marked(mark: str, *, wait_s: float = DYING_S, clock: Clock = MONOTONIC) -> int:
     """Kill every process with the mark `mark` in its environment. Errors: as of `kill`."""
     return _kill(lambda: marked(mark), wait_s, clock)
 
 
 def _kill(look: Callable[[], list[int]], wait_s: float, clock: Clock) -> int:
     deadline_s = math.inf  # looking alone may take long where the machine is busy
+    patience_s = after(_UNDER_WAY_S, clock)
     killed: set[int] = set()
-    # During execve(2) a process has no environment for a moment, so two scans must be empty.
     looks_in_vain = 0
     while looks_in_vain < 2:
         found = look()
         looks_in_vain = 0 if found else looks_in_vain + 1
+        if looks_in_vain == 2 and any_under_way() and clock.now_s() < patience_s:
+            looks_in_vain = 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -128,6 +136,11 @@ def _kill(look: Callable[[], list[int]], wait_s: float, clock: Clock) -> int:
 def processes(proven: Callable[[list[str], dict[str, str]], bool]) -> list[int]:
     """Every process except this one whose arguments and environment `proven` accepts."""
     return [pid for pid in _processes() if _is(pid, proven)]
+
+
+def any_under_way() -> bool:
+    """Whether any process is just being executed, and so cannot be recognised yet."""
+    return any(map(starting.is_under_way, _processes()))
 
 
 def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:

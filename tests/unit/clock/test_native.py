@@ -26,6 +26,7 @@ except MissingError as error:
     pytest.skip(error.message, allow_module_level=True)
 
 KEY = bytes(range(32))
+NO_ANSWER = -5
 
 
 @pytest.fixture
@@ -35,8 +36,14 @@ def server() -> Iterator[rgap.Server]:
 
 
 def ask(server: rgap.Server, *, background: bool = False) -> rgap.GlobalClock:
+    """Synchronise with the server, again where its thread lost its core for longer than a look."""
     port = server.info().port
-    return rgap.GlobalClock.synchronise("127.0.0.1", port, key=KEY, background=background)
+    while True:
+        try:
+            return rgap.GlobalClock.synchronise("127.0.0.1", port, key=KEY, background=background)
+        except ClockError as error:
+            if error.status != NO_ANSWER:
+                raise
 
 
 def test_every_reading_is_greater_than_the_one_before() -> None:
@@ -157,10 +164,17 @@ def test_the_second_look_comes_by_itself_and_tightens_the_bound(server: rgap.Ser
 
 
 def test_polling_too_early_is_no_look_and_look_is_one(server: rgap.Server) -> None:
+    """Where this thread is kept from its processor for a second, the second look is due."""
+
+    def too_early() -> bool:
+        clock = ask(server)
+        answered = server.info().answered
+        clock.poll()
+        return server.info().answered == answered
+
+    assert any(too_early() for _ in range(5))
     clock = ask(server)
     answered = server.info().answered
-    clock.poll()
-    assert server.info().answered == answered
     clock.look()
     assert server.info().answered > answered
 
@@ -190,9 +204,10 @@ def test_a_wrong_key_gets_no_answer_and_is_counted(server: rgap.Server) -> None:
     with pytest.raises(ClockError, match="no server with this key") as caught:
         rgap.GlobalClock.synchronise("127.0.0.1", port, key=bytes(32), deadline_s=0.2)
     assert "this very key" in caught.value.remedy
-    assert caught.value.status == -5
+    assert caught.value.status == NO_ANSWER
     eventually(lambda: server.info().foreign > 0)
-    assert server.info().dropped >= server.info().foreign
+    info = server.info()  # some requests may still be on their way
+    assert info.dropped >= info.foreign
 
 
 def refusals(port: int) -> dict[str, Callable[[], object]]:

@@ -42,10 +42,10 @@ def field(
         }
         for name, value in told.items():
             monkeypatch.setenv(f"OS_{name}", value)
-        wanted = Wanted(provider="openstack", image="node", size="small", port=port, limit_s=20.0)
+        wanted = Wanted(provider="openstack", image="node", size="small", port=port, limit_s=600.0)
         made = providers.cloud(wanted)
         assert isinstance(made, remote.RemoteCloud)
-        made._cloud.consistency = Consistency(appears_s=1.5, apart_s=0.1)
+        made._cloud.consistency = Consistency(appears_s=600.0, apart_s=0.1)
         yield cloud, made
 
 

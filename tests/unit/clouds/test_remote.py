@@ -245,7 +245,7 @@ cloud = "{file}"
 [[workload]]
 name = "instance"
 program = "elastic-allocation"
-time_limit = "60 s"
+time_limit = "1000 s"
 """
 
 

@@ -65,6 +65,36 @@ def test_what_nobody_reads_is_not_sent_for_ever(pipe: tuple[int, int]) -> None:
     os.close(sink)
 
 
+class Stalls:
+    """A poll object of a machine that stands still for an hour at each wait."""
+
+    def __init__(self, waits: int) -> None:
+        self.left, self.waited_ms = waits, 0.0
+
+    def poll(self, timeout_ms: float) -> list[int]:
+        self.left -= 1
+        self.waited_ms += timeout_ms
+        return [] if self.left >= 0 else [1]
+
+
+@pytest.mark.parametrize(("waits", "heard"), [(7, True), (8, False)])
+def test_time_in_which_nobody_could_be_heard_is_no_silence(
+    pipe: tuple[int, int], waits: int, heard: bool
+) -> None:
+    source, sink = pipe
+    frames.write(sink, b"alive")
+    reader = frames.Reader(source)
+    stalls = Stalls(waits)
+    reader._coming = stalls  # type: ignore[assignment]
+    if heard:
+        assert reader.message(8.0) == b"alive"
+    else:
+        with pytest.raises(frames.Silence, match="8 s"):
+            reader.message(8.0)
+    assert stalls.waited_ms == 8000
+    os.close(sink)
+
+
 def test_what_is_no_message_is_refused(pipe: tuple[int, int]) -> None:
     source, sink = pipe
     os.write(sink, b"Last login: yesterday\n")

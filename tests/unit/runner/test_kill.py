@@ -38,8 +38,12 @@ def size_of(runs: Path) -> int:
     return sum(path.stat().st_size for path in runs.glob("*/records.jsonl"))
 
 
-def kill_while_it_runs(runs: Path, state: Path, rng: random.Random) -> bool:
-    """Kill a start of the run after it has begun to record; whether it was still running."""
+def is_complete(runs: Path) -> bool:
+    return any(runs.glob("*/complete.json"))
+
+
+def kill_while_it_runs(runs: Path, state: Path, rng: random.Random) -> None:
+    """Kill a start of the run after it has begun to record."""
     before = size_of(runs)
     with start(runs, state) as child:
         while size_of(runs) == before and child.poll() is None:
@@ -47,7 +51,6 @@ def kill_while_it_runs(runs: Path, state: Path, rng: random.Random) -> bool:
         time.sleep(rng.uniform(0, 0.12))
         child.send_signal(signal.SIGKILL)
         child.wait()
-        return child.returncode == -signal.SIGKILL
 
 
 @pytest.fixture
@@ -62,11 +65,17 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path, state: Path) -> None:
     runs = tmp_path / "runs"
     rng = random.Random(20)  # noqa: S311
-    kills = sum(kill_while_it_runs(runs, state, rng) for _ in range(KILLS))
-    assert kills >= 1
-    with start(runs, state) as child:
-        _, stderr = child.communicate()
-    assert child.returncode == 0, stderr.decode()
+    starts = 0
+    # Where this process is kept from its processor for long, the run ends before the last kill.
+    while starts < KILLS and not is_complete(runs):
+        kill_while_it_runs(runs, state, rng)
+        starts += 1
+    if not is_complete(runs):
+        with start(runs, state) as child:
+            _, stderr = child.communicate()
+        starts += 1
+        assert child.returncode == 0, stderr.decode()
+    assert starts > 1
     found = list_runs(runs)
     assert [each.status for each in found] == ["complete"]
     made = open_run(found[0].folder)
@@ -77,7 +86,7 @@ def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path, state: P
     expected |= {("native/wrong", k, warm) for k, warm in turns[:3]}  # then it is given up
     assert set(counts) == expected
     assert set(counts.values()) == {1}
-    assert len(made.provenance.segments) == kills + 1
+    assert len(made.provenance.segments) == starts
 
 
 def test_a_kill_leaves_no_program_running(tmp_path: Path, state: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_service_that_refuses_and_one_that_never_answers_are_told_apart() -> N
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
-        probe = Probe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
+        probe = Probe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=60.0, seed=1)
         refused = looks_until(probe, lambda look: look.failed >= 5)
         probe.close()
         silent.listen(16)
