@@ -18,7 +18,7 @@ from aferir.hosts import frames, messages, reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
 from aferir.linux import journal, process, undo
-from aferir.model.host import HostSpec
+from aferir.model.host import AllocationSpec, HostSpec, SlurmKeys
 from aferir.model.plan import EnvironmentSpec
 from aferir.programs.kernels import kernel_path
 from tests.asleep import nobody_elses
@@ -227,6 +227,14 @@ def test_the_last_message_of_an_agent_answers_no_request(host: Host) -> None:
     assert line.close()
     for descriptor in (source, sink):
         os.close(descriptor)
+
+
+def test_a_host_that_was_lent_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aferir.hosts.opening._LENT_S", 0.0)
+    lent = AllocationSpec(name="slurm:1", nodes=1, keys=SlurmKeys())
+    silent = ("sh", "-c", "cat > /dev/null")
+    with pytest.raises(MissingError, match="does not answer within 0 s"):
+        Line(HostSpec(name="x", reach=silent, allocated=lent, number=1))
 
 
 def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:

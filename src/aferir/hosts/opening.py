@@ -18,6 +18,8 @@ STEP_S = 8.5
 """Longest silence in s of a host while it is being connected: ssh gives up connecting after 8 s,
 and a host is refused within 10 s, with what its login tells.
 """
+_LENT_S = 60.0
+"""Time limit in s of the first answer of an allocated host: its batch system starts the shell."""
 _UNPACKING_S = 60.0
 _LOGIN_S = 0.8
 """Least time in s to find out why a login starts no shell, however long it took to fail."""
@@ -72,7 +74,8 @@ class Opening:
     def carry_out(self) -> None:
         """Return once the agent reads messages. Errors: MissingError with reason and remedy."""
         self._send(bootstrap.shell_script(self._token))
-        self._check(*self._await(bootstrap.SHELL, 3))
+        first_s = STEP_S if self._host.allocated is None else _LENT_S
+        self._check(*self._await(bootstrap.SHELL, 3, within_s=first_s))
         self._entered = True
         self._send(bootstrap.start_script(self._token))
         self._await(bootstrap.PYTHON, 1)
