@@ -27,12 +27,18 @@ case $1 in
 --start | --stop) act=${1#--}; shift ;;
 esac
 host=$1; shift
+exec 3<> "$folder/ended-$host"  # held from before the request, so that no answer is lost
 printf '%s\\n' "$act $*" > "$folder/asked-$host"
-read -r code < "$folder/ended-$host"
+read -r code <&3
 if [ -e "$folder/said-$host" ]; then cat "$folder/said-$host"; fi
 if [ -e "$folder/wrong-$host" ]; then cat "$folder/wrong-$host" >&2; fi
 rm -f "$folder/said-$host" "$folder/wrong-$host"
 exit "${code:-1}"
+"""
+
+TELL = 'echo "$1" 1<> "$2"'
+"""Shell command that answers a request by an exit code; it waits for no one, and an answer to a
+script that was ended meanwhile is lost.
 """
 
 _STARTED = "/tmp/aferir-started"  # noqa: S108 - in an instance of ours

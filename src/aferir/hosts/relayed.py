@@ -29,7 +29,6 @@ the original variable by its value on the first host.
 _NOBODY = "/bin/false"
 """Launch command for daemons on other hosts; never used, since mpirun starts all daemons itself."""
 _STEP_S = 60.0
-_TELLING_S = 5.0
 _FAILED = 255
 
 
@@ -144,9 +143,9 @@ class Relayed:
 
     def _tell(self, first: RemoteInstance, name: str, code: int) -> None:
         """End the script that waits on the first host for a command on another one, if it does."""
-        told = ("sh", "-c", f'echo {code} > "$1"', "sh", f"{self._folder}/ended-{name}")
-        with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
-            first.run(told, timeout_s=_TELLING_S)
+        told = ("sh", "-c", enter.TELL, "sh", str(code), f"{self._folder}/ended-{name}")
+        with contextlib.suppress(AferirError):
+            first.run(told, timeout_s=_STEP_S)
 
     def _carry_out(
         self, there: RemoteInstance, act: str, command: str, timeout_s: float | None
