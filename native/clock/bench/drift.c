@@ -38,7 +38,7 @@ static struct rgap_config config_for(struct subject* subject, uint16_t port) {
     return config;
 }
 
-/* Compares the clock with the process clock, which the server serves: the true time. */
+/* Compares the clock with the process clock: the true time, because the server serves it. */
 static void check(struct rvec* rvec, struct subject* subject) {
     uint64_t time, bound;
     uint64_t before = rvec_process_now(rvec);

@@ -59,7 +59,7 @@ struct counts {
     uint64_t violations;
     uint64_t furthest_ns; /* largest step back */
     uint64_t rate_changes;
-    uint64_t jumps; /* as judged by the clock; the machine made none */
+    uint64_t jumps; /* that the clock reports, although the counter makes none */
     uint64_t doubt_ns;
 };
 

@@ -45,7 +45,7 @@ struct exchange {
     uint32_t sequence; /* of the current request */
     int welcome;       /* whether the server has sent a cookie */
     int waiting;
-    int same_core; /* to be reported to the server */
+    int same_core; /* whether to tell the server that the client runs on its core */
     struct stamp t1;
     struct open_exchange last;
     struct message server; /* the latest reply */

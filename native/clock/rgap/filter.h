@@ -1,7 +1,7 @@
-/* Selects the offset that many exchanges prove best.
+/* Determines the offset of two clocks from many exchanges of messages.
  *
- * Each way's delay is its stamps' difference, off by the unknown offset. No delay is below the
- * smallest one of its direction, so the offset lies between minus the shortest way back and the
+ * The difference of a way's two stamps is its delay, off by the unknown offset. No delay is below
+ * the smallest one of its direction, so the offset lies between minus the shortest way back and the
  * shortest way there: that interval is certain. Taking each way's minimum by itself is never
  * worse than the pair of the smallest round trip (Dutra 2015, equation 6.2), and on a veth pair
  * halved the error. The estimate inside is taken from each way's 10th percentile, because a

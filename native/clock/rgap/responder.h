@@ -3,7 +3,7 @@
  * A session starts with a cookie that the server can recompute from its own secret, the client's
  * address and the second; only a request that brings it back takes up a place. So a recorded
  * session can be replayed neither later (the cookie is too old) nor at once (the sequence window),
- * and who cannot read what is sent to an address cannot take up places in its name. */
+ * and an attacker who cannot read what is sent to an address cannot take up places in its name. */
 #ifndef AFERIR_CLOCK_RESPONDER_H
 #define AFERIR_CLOCK_RESPONDER_H
 

@@ -179,7 +179,7 @@ static void* serve(void* argument) {
             rgap_transport_drain(&server->transport);
         }
         if (events[0].revents & POLLIN) {
-            serve_one(server); /* also where the spin is switched off */
+            serve_one(server); /* if spinning is off, all datagrams are answered here */
         }
     }
     return NULL;

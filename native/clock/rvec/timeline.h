@@ -36,15 +36,15 @@ struct timeline_rate {
 struct timeline_update {
     struct timeline_rate rate;  /* mult is 0 if only offsets change, for which readers wait */
     _Atomic uint64_t undecided; /* value of `counter` until a reader has decided it */
-    _Atomic uint64_t counter;   /* where the new folds begin */
-    _Atomic uint64_t jumped;    /* ticks before `counter` at which the old ones end */
-    _Atomic uint64_t age_ns;    /* of these ticks */
+    _Atomic uint64_t counter;   /* at which the new folds begin */
+    _Atomic uint64_t jumped;    /* the old folds end so many ticks before `counter` */
+    _Atomic uint64_t age_ns;    /* time that passes during those ticks */
 };
 
 struct timeline {
     uint32_t generation; /* accessed by atomic built-ins: inlined readers in C++ see it too */
     uint32_t cores;
-    struct timeline_rate slot[2]; /* that of an even generation g, and of g + 1: g / 2 % 2 */
+    struct timeline_rate slot[2]; /* [g / 2 % 2]: for an even generation g, and for g + 1 */
     struct timeline_update update;
     struct timeline_core* core;
 };

@@ -34,7 +34,7 @@ struct stamps {
 
 struct message {
     uint32_t number;
-    uint32_t more; /* 0: the last one */
+    uint32_t more; /* 0 if this is the last message */
     struct stamps sent;
 };
 

@@ -25,12 +25,12 @@ struct study_options {
     int own_server;    /* ntp: answer ourselves rather than start chronyd */
     uint32_t quanta;   /* noise */
     double quantum_s;
-    double noise_period_s; /* planted: one piece of work each period */
+    double noise_period_s; /* noise: period of the planted disturbance; 0: none */
     double noise_busy_s;
-    uint32_t discard;   /* rule: first exchanges that are not counted, D */
-    double deviation_s; /* rule: of the smallest round trips, that ends a look, K */
-    uint32_t clients;   /* rule: of one server, each on a host of its own */
-    int user_stamps;    /* rule: by the programs themselves rather than by the kernel */
+    uint32_t discard;   /* rule: D, number of first exchanges that are not counted */
+    double deviation_s; /* rule: K, spread of the smallest round trips below which a look ends */
+    uint32_t clients;   /* rule: number of the server's clients, each on a host of its own */
+    int user_stamps;    /* rule: the programs take the time stamps rather than the kernel */
     double ratio;       /* rate: of the counter's second rate to its first */
     int realtime;       /* noise: at a real-time priority, where only such others disturb */
 };
@@ -41,8 +41,8 @@ struct study {
     struct cores cores;
     const struct study_options* options;
     struct output* output;
-    double duration_s; /* what environments are compared by; 0: the time that the study took */
-    const char* error; /* figure to compare environments by; 0: the time that the study took */
+    double duration_s; /* figure to compare environments by; 0: the time that the study took */
+    const char* error; /* why the study failed */
 };
 
 enum study_status {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Parts of a time step of BT and SP: those for a plane of constant k (right-hand side, solves along
-// x and y, while the plane is in the cache) and with one of constant j (solves along z, and the new
-// state).
+// x and y, while the plane is in the cache) and those for a plane of constant j (solves along z,
+// and the new state).
 
 #include <algorithm>
 #include <array>

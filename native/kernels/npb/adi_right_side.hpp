@@ -99,7 +99,7 @@ struct Stencil {
     double centre;
     double near_onward;
     double far_onward;
-    std::ptrdiff_t back;  ///< steps to the far states, or to others where those count nothing
+    std::ptrdiff_t back;  ///< steps to the far state; 1 if that does not count or exist
     std::ptrdiff_t onward;
 };
 

@@ -90,7 +90,8 @@ class Histogram {
 /// Adds up the histograms' counts of the keys from `begin` on, as many as `sums` has room for.
 inline void merge_counts(std::span<const Counted> histograms, std::span<std::uint32_t> sums,
                          std::size_t begin) {
-    constexpr std::size_t kChunk = 2048;  // its sums stay in L1 while threads are added
+    // The sums of a chunk stay in L1 while the counts of all threads are added.
+    constexpr std::size_t kChunk = 2048;
     for (std::size_t first = 0; first < sums.size(); first += kChunk) {
         const auto chunk = sums.subspan(first, std::min(kChunk, sums.size() - first));
         std::copy_n(histograms[0].counts + begin + first, chunk.size(), chunk.begin());

@@ -24,8 +24,8 @@ struct LuFactors {
     LuFactors(int size, double time_step, double relaxation);
 
     double first;
-    double pressure;          ///< of the energy in `first` times the pressure
-    double kinetic_pressure;  ///< of density times squared speed in it
+    double pressure;          ///< factor of the energy in `first` times pressure
+    double kinetic_pressure;  ///< factor of density times squared speed in the same
     double shear;
     double compression;
     double half_kinetic;

@@ -24,7 +24,7 @@ struct Relay {
     };
 
     Progress* progress = nullptr;  ///< in fronts swept
-    std::span<Line> lines;  ///< of the outermost point of the front swept before; the first is 0
+    std::span<Line> lines;         ///< [f]: gift of the outermost point of front f - 1; [0] is 0
 };
 
 /// Relays of all workers, in memory that they share.

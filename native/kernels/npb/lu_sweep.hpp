@@ -95,8 +95,8 @@ class LuSweep {
     /// Number of doubles that the gifts (products for neighbours) of one front take.
     [[nodiscard]] std::ptrdiff_t width() const { return (share_.end - share_.begin) * kFive; }
 
-    /// Products of the points visited last, along x and y (of one front) and z (of a plane's
-    /// fronts).
+    /// Gifts of the points visited last: along x and y those of one front, along z those of all
+    /// fronts of a plane.
     [[nodiscard]] double* along_x() { return gifts_.data(); }
     [[nodiscard]] double* along_y() { return gifts_.data() + width(); }
     [[nodiscard]] double* along_z(std::ptrdiff_t front) {

@@ -18,7 +18,8 @@ Outcome run_mg(ProblemClass problem, int threads);
 namespace {
 
 std::size_t bytes_needed(std::size_t size) {
-    return size * size * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;  // 3 and 2/7 grids
+    // u, v and a spare u, and the coarser levels of u and r: 3 and 2/7 grids.
+    return size * size * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;
 }
 
 }  // namespace

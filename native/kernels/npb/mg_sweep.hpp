@@ -162,7 +162,8 @@ class Sweep {
         }
     }
 
-    /// Copies u in place of the smoothed grid: without a correction, they are the same.
+    /// Copies u to where the next step reads the smoothed grid: without a correction, they are the
+    /// same.
     void fetch(std::ptrdiff_t plane, std::ptrdiff_t more) const {
         for_rows(plane, more, 2 * more, [&](std::ptrdiff_t index) {
             double* const out = row(kSmoothed, plane, index);

@@ -26,14 +26,14 @@ Check compare(std::string_view name, double computed, double reference);
 bool all_within(const std::vector<Check>& checks, double tolerance);
 
 struct Outcome {
-    double seconds = 0;     ///< the region that the specification times
+    double seconds = 0;     ///< duration of the region that the specification times
     double operations = 0;  ///< as the specification counts them
     bool verified = false;
     int iterations = 0;
     std::vector<Check> checks;
-    std::string variant;  ///< of the algorithm, where NPB knows several; empty: there is one
+    std::string variant;  ///< name of the algorithm, if NPB has several; else empty
     std::optional<double>
-        residual_norm;  ///< of the last solution, where the kernel solves a system
+        residual_norm;  ///< norm of the last solution's residual, if the kernel solves a system
 };
 
 }  // namespace aferir::npb

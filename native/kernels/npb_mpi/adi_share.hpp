@@ -2,9 +2,9 @@
 
 // A time step of BT or SP by message passing: each process has a range of planes of constant k, for
 // the right-hand side and the solves along x and y, and the same range of planes of constant j, for
-// the solves along z. Between the two, the change is transposed; afterwards the state is, with the
-// adjacent planes that the next right-hand side reads. docs/decisions/adi-by-transposition.md says
-// why.
+// the solves along z. Between the two, the change is transposed; after the solves along z the new
+// state is transposed back, with the adjacent planes that the next right-hand side reads.
+// docs/decisions/adi-by-transposition.md says why.
 //
 // The processes of a host share their planes, so nothing is copied between them.
 

@@ -58,9 +58,9 @@ struct ProcessGrid {
     [[nodiscard]] int column_of(int rank) const { return rank % columns; }
     [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
 
-    /// Segment that a rank contributes to its column after this exchange.
+    /// Segment that a rank holds after the exchange, and contributes to its column.
     [[nodiscard]] int transposed(int rank) const { return column_of(rank) * rows + row_of(rank); }
-    /// Rank that contributes a segment to its column; the inverse of transposed().
+    /// Rank that holds this segment after the exchange; the inverse of transposed().
     [[nodiscard]] int bringer_of(int segment) const {
         return rank_at(segment % rows, segment / rows);
     }

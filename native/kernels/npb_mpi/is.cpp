@@ -148,8 +148,9 @@ class Sort {
         add_lower_slices(slice, cumulate(slice));
     }
 
-    /// Copies this rank's first `range` counts, except its own slice's, to memory that the host's
-    /// ranks share, and finds theirs. Counting there directly would take a sixth longer, as shared
+    /// Copies this rank's first `range` counts to memory that the host's ranks share, except those
+    /// of its own slice, which nobody else reads; then lists the counts of all ranks of the host in
+    /// `counted_`. Counting in shared memory directly would take a sixth longer, as shared
     /// memory has small pages; copying costs almost nothing.
     void publish(std::size_t range, Part slice) {
         auto* const published = published_.of(mate());
