@@ -27,6 +27,9 @@ from aferir.model.variables import PROGRAMS, PYTHON
 SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""
 _AGAIN_S = 0.5
+_UNDOING_S = 60.0
+"""Time in s in which an interrupted request may undo what it has begun; then it is interrupted too.
+"""
 _LONGEST = frames.LONGEST - 2**10
 """Largest size in bytes of an answer's value; the rest of the message is for its other fields."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -46,24 +49,27 @@ class Agent:
         self._busy = threading.Lock()
         self._turn = threading.Lock()
         self._gone = threading.Event()
+        self._ending = threading.Event()
         self._interrupted = False
 
     def serve(self) -> None:
         """Carry out requests until the controller is gone; then release everything.
 
-        The first signal that ends us interrupts what runs; what is undone then is never
-        interrupted, however many signals follow.
+        The first signal that ends the agent interrupts the running request; further signals do not
+        interrupt what the request undoes then, nor the release.
         """
         for number in _ENDING:
             signal.signal(number, self._interrupt)
+        sys.unraisablehook = self._swallowed
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             with contextlib.suppress(KeyboardInterrupt, OSError, frames.Silence):
                 try:
                     self._answer_all()
                 finally:  # a signal that comes before this line is suppressed above
-                    self._interrupted = True
+                    self._ending.set()
         finally:
+            self._ending.set()
             self._service.release_all()
 
     def _answer_all(self) -> None:
@@ -74,10 +80,20 @@ class Agent:
                 self._say(self._carry_out(request))
 
     def _interrupt(self, *_: object) -> None:
-        """Handle a signal that ends us: raise KeyboardInterrupt in the main thread, once."""
-        if not self._interrupted:
+        """Handle a signal that ends the agent: raise KeyboardInterrupt in the main thread, once."""
+        if not self._interrupted and not self._ending.is_set():
             self._interrupted = True
             raise KeyboardInterrupt
+
+    def _swallowed(self, what: sys.UnraisableHookArgs) -> None:
+        """Let the next signal interrupt the request if Python dropped this exception.
+
+        It does so in callbacks of weak references, as each import has some.
+        """
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            self._interrupted = False
+        else:
+            sys.__unraisablehook__(what)
 
     def _carry_out(self, request: AnyRequest) -> Answer:
         """Answer to a request; an error of any kind is an answer too, and the agent goes on."""
@@ -115,10 +131,14 @@ class Agent:
                 print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
         self._gone.set()
         self._requests.put(None)
-        # Again, for a wait that just began does not see the first one.
-        while self._busy.locked() and not self._interrupted:
+        # Again, for a wait that just began does not see the first one, and a callback drops it.
+        undone_s = wait.after(_UNDOING_S)
+        while self._busy.locked():
+            if not wait.left_s(undone_s):
+                self._interrupted = False
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            wait.until(lambda: self._interrupted, wait.after(_AGAIN_S))
+            if self._ending.wait(_AGAIN_S):
+                break
 
 
 def main(token: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -38,7 +39,9 @@ class Slow(Service):
 def _interrupts() -> Iterator[None]:
     """An agent that ends is not to be interrupted any more; we are."""
     before = {number: signal.getsignal(number) for number in agent._ENDING}
+    hook = sys.unraisablehook
     yield
+    sys.unraisablehook = hook
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -195,6 +198,41 @@ def test_signals_do_not_interrupt_what_undoes_and_releases(end: str) -> None:
     ending.join()
     assert service.steps == ["undone", "released"]
     for descriptor in (answers, sink, *((theirs,) if end == "signal" else ())):
+        os.close(descriptor)
+
+
+class Ended:
+    """An object at whose end a signal comes: Python drops what its handler raises."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+class Dropping(Undoing):
+    """Waits for ever unless a later signal interrupts it."""
+
+    def answer(self, request: AnyRequest) -> object:
+        Ended()
+        return super().answer(request)
+
+
+def test_a_signal_that_python_drops_is_followed_by_another() -> None:
+    """As in the imports of an agent's first request, whose weak references have callbacks."""
+    source, theirs = os.pipe()
+    answers, sink = os.pipe()
+    service = Dropping()
+    frames.write(theirs, msgspec.msgpack.encode(Clean()))
+
+    def finish() -> None:
+        service.begun.wait()
+        os.close(theirs)
+
+    ending = threading.Thread(target=finish)
+    ending.start()
+    Agent(source, sink, service).serve()
+    ending.join()
+    assert service.steps == ["undone", "released"]
+    for descriptor in (answers, sink):
         os.close(descriptor)
 
 
