@@ -34,7 +34,7 @@ class Wheel {
     void advance(Nanoseconds now, Ring&& ring) {
         const std::int64_t end = now / kSlot;
         // After a pause longer than a turn every slot is due, and none twice.
-        const std::int64_t turns = static_cast<std::int64_t>(kSlots);
+        const auto turns = static_cast<std::int64_t>(kSlots);
         std::int64_t slot = end - next_ >= turns ? end - turns + 1 : next_;
         for (; slot <= end; ++slot) {
             next_ = slot + 1;

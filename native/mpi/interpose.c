@@ -44,7 +44,10 @@ enum { LONGEST_RATE_MS = 60000 };
 static uint32_t wants_rate_ms(void) {
     const char* wish = getenv("AFERIR_MPI_RATE_MS");
     long ms = wish == NULL ? 0 : strtol(wish, NULL, 10);
-    return ms <= 0 ? 0 : ms < LONGEST_RATE_MS ? (uint32_t)ms : LONGEST_RATE_MS;
+    if (ms <= 0) {
+        return 0;
+    }
+    return ms < LONGEST_RATE_MS ? (uint32_t)ms : LONGEST_RATE_MS;
 }
 
 static uint64_t cpu_ns(void) {
@@ -184,15 +187,15 @@ static void claim_global(MPI_Comm comm, int keyval, void* value, int* flag, int 
     }
 }
 
-int MPI_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
-    int status = PMPI_Comm_get_attr(comm, keyval, value, flag);
-    claim_global(comm, keyval, value, flag, status);
+int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
+    int status = PMPI_Comm_get_attr(comm, comm_keyval, attribute_val, flag);
+    claim_global(comm, comm_keyval, attribute_val, flag, status);
     return status;
 }
 
 /* Deprecated since MPI 2.0 and still called. */
-int MPI_Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
-    int status = PMPI_Comm_get_attr(comm, keyval, value, flag);
-    claim_global(comm, keyval, value, flag, status);
+int MPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
+    int status = PMPI_Comm_get_attr(comm, keyval, attribute_val, flag);
+    claim_global(comm, keyval, attribute_val, flag, status);
     return status;
 }

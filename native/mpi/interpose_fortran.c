@@ -22,7 +22,7 @@ static void give_status(MPI_Fint* ierror, int status) {
 #define ORIGINAL(type, name)              \
     type original = NULL;                 \
     void* found = dlsym(RTLD_NEXT, name); \
-    memcpy(&original, &found, sizeof(original))
+    memcpy((void*)&original, (const void*)&found, sizeof(original))
 
 typedef void (*init_function)(MPI_Fint* ierror);
 typedef void (*init_thread_function)(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror);

@@ -35,6 +35,7 @@ const char* name_of(Arm arm) {
 // backwards, so that in eight rounds every arm is before and after every other one equally often.
 std::vector<Arm> order_of(int round) {
     std::vector<Arm> order;
+    order.reserve(kArms);
     for (int i = 0; i < kArms; ++i) {
         order.push_back(static_cast<Arm>((i + round) % kArms));
     }
@@ -55,12 +56,13 @@ Arms::Arms(Messages& messages, Model& model, const Disturbances& disturbances)
     leads_ = place == 0;
     const double sign = node % 2 == 0 ? 1 : -1;
     if (leads_) {
-        clock_.emplace(raw_seconds(), sign * kFirstOffset, sign * kOscillator);
+        clock_ =
+            std::make_unique<SharedClock>(raw_seconds(), sign * kFirstOffset, sign * kOscillator);
     }
     std::array<int, 2> where{leads_ ? getpid() : 0, leads_ ? clock_->descriptor() : 0};
     MPI_Bcast(where.data(), 2, MPI_INT, 0, node_);
     if (!leads_) {
-        clock_.emplace(where[0], where[1]);
+        clock_ = std::make_unique<SharedClock>(where[0], where[1]);
     }
     MPI_Barrier(node_);
 }
@@ -133,7 +135,10 @@ void Arms::take_steps(Arm arm, int steps, ArmRun& run, std::vector<Stamp>& stamp
 // A step begins when the last rank begins it, and ends when the last rank ends it; to know these
 // moments takes one time for all ranks.
 void Arms::judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) const {
-    std::vector<double> clock, raw, ahead, behind, reference;
+    std::vector<double> clock;
+    std::vector<double> raw;
+    std::vector<double> ahead;
+    std::vector<double> reference;
     for (const Stamp& one : stamps) {
         clock.push_back(one.clock);
         raw.push_back(one.raw);

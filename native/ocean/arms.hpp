@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +73,7 @@ class Arms {
     Disturbances disturbances_;
     MPI_Comm node_ = MPI_COMM_NULL;
     bool leads_ = false;
-    std::optional<SharedClock> clock_;
+    std::unique_ptr<SharedClock> clock_;
 };
 
 /// Order of the arms in a round: different in each round, the same on every rank.

@@ -31,7 +31,7 @@ double Geometry::longitude(double i) const { return (i + 0.5) * dx_; }
 
 double Geometry::latitude(double j) const { return south() + (j + 0.5) * dy_; }
 
-double Geometry::south() const { return -kEdge; }
+double Geometry::south() { return -kEdge; }
 
 double world_depth(double longitude, double latitude) {
     constexpr double kCoast = 0.25;

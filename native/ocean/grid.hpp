@@ -33,8 +33,8 @@ class Geometry {
     [[nodiscard]] Shape shape() const { return shape_; }
     [[nodiscard]] double longitude(double i) const;  ///< of cell i's middle; i + 0.5: its east side
     [[nodiscard]] double latitude(double j) const;   ///< of cell j's middle; j + 0.5: its north
-    [[nodiscard]] double south() const;
-    [[nodiscard]] double north() const { return -south(); }
+    [[nodiscard]] static double south();
+    [[nodiscard]] static double north() { return -south(); }
     /// Figures of rows -1 to ny: areas in m^2, lengths of a cell's sides and distances to the next
     /// cell's middle in m.
     [[nodiscard]] double area(int j) const { return east_distance(j) * north_distance(); }

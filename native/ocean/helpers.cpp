@@ -15,8 +15,6 @@
 #include <string_view>
 #include <utility>
 
-extern char** environ;
-
 namespace aferir::ocean {
 namespace {
 
@@ -28,7 +26,7 @@ namespace {
 /// program.
 std::vector<char*> plain_environment() {
     std::vector<char*> variables;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
+    for (char* const* variable = environ; *variable != nullptr; ++variable) {
         if (!std::string_view(*variable).starts_with("LD_PRELOAD=")) {
             variables.push_back(*variable);
         }
@@ -54,6 +52,7 @@ Helper::Helper(const std::string& program, const std::vector<std::string>& argum
     std::vector<std::string> words{program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (auto& word : words) {
         pointers.push_back(word.data());
     }

@@ -155,6 +155,7 @@ std::string list(const std::vector<double>& values) {
 template <typename Figure>
 std::string list(const std::vector<ArmRun>& runs, const Figure& figure) {
     std::vector<double> values;
+    values.reserve(runs.size());
     for (const ArmRun& run : runs) {
         values.push_back(figure(run));
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <stdexcept>
 
 namespace aferir::ocean {
 namespace {
@@ -16,8 +17,7 @@ constexpr double kRadiusSquared = kEarthRadius * kEarthRadius;
 /// E = cos(3 longitude) cos(k (latitude - south)), flat at both walls; the depth has no land.
 class Exact {
   public:
-    explicit Exact(const Geometry& geometry)
-        : south_(geometry.south()), k_(2 * std::numbers::pi / (geometry.north() - south_)) {}
+    Exact() : south_(Geometry::south()), k_(2 * std::numbers::pi / (Geometry::north() - south_)) {}
 
     static double depth(double x, double y) {
         return kMeanDepth * (1 + kEastSlope * std::cos(x) + kNorthSlope * std::sin(y));
@@ -54,14 +54,18 @@ class Exact {
 Messages messages_of(MPI_Comm comm, Shape shape) {
     int ranks = 1;
     MPI_Comm_size(comm, &ranks);
-    return {comm, shape, split_of(shape, ranks).value()};
+    const auto split = split_of(shape, ranks);
+    if (!split) {
+        throw std::invalid_argument("more processes than tiles");
+    }
+    return {comm, shape, *split};
 }
 
 constexpr double kTolerance = 1e-12;
 
 double elliptic_error(MPI_Comm comm, Method method, Shape shape) {
     const Geometry geometry(shape);
-    const Exact exact(geometry);
+    const Exact exact;
     // Waves travel a tenth of the Earth's radius in this step.
     const double step = 0.1 * kEarthRadius / std::sqrt(kGravity * kMeanDepth);
     Physics physics;
@@ -81,7 +85,7 @@ double elliptic_error(MPI_Comm comm, Method method, Shape shape) {
 
 double wave_error(MPI_Comm comm, Method method, Shape shape) {
     const Geometry geometry(shape);
-    const Exact exact(geometry);
+    const Exact exact;
     constexpr double kPeriod = 24 * 3600.0;
     constexpr double kFrequency = 2 * std::numbers::pi / kPeriod;
     const int steps = shape.nx / 4;

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace aferir::ocean {
 namespace {
@@ -20,11 +21,10 @@ double at(const Place& place, double longitude, double latitude) {
 
 }  // namespace
 
-Model::Model(Messages& messages, const Geometry& geometry, const Physics& physics,
-             const Solving& solving)
+Model::Model(Messages& messages, const Geometry& geometry, Physics physics, const Solving& solving)
     : messages_(messages),
       geometry_(geometry),
-      physics_(physics),
+      physics_(std::move(physics)),
       solving_(solving),
       part_(messages.part()),
       layout_(messages.layout()),

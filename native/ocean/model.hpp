@@ -42,8 +42,7 @@ struct Solving {
 /// their eastern and northern sides.
 class Model {
   public:
-    Model(Messages& messages, const Geometry& geometry, const Physics& physics,
-          const Solving& solving);
+    Model(Messages& messages, const Geometry& geometry, Physics physics, const Solving& solving);
     static constexpr int kArrays = 11 + Solver::kArrays;
 
     Solved step();

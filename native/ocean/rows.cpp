@@ -42,7 +42,15 @@ void apply_operator(const Layout& layout, const Couplings& couplings, Tiles tile
         const double* const n = couplings.north.data() + layout.at(0, j);
         double* const out = image.data() + layout.at(0, j);
         for (int i = tiles.x0 * kTileX; i < tiles.x1 * kTileX; i += kLanes) {
-            Lanes own, east, west, north, south, to_east, to_west, to_north, to_south;
+            Lanes own;
+            Lanes east;
+            Lanes west;
+            Lanes north;
+            Lanes south;
+            Lanes to_east;
+            Lanes to_west;
+            Lanes to_north;
+            Lanes to_south;
             load(own, f + i);
             load(east, f + i + 1);
             load(west, f + i - 1);
@@ -65,11 +73,13 @@ void tile_products(const Layout& layout, Tiles tiles, std::span<const double> fi
     const int across = layout.nx / kTileX;
     for (int y = tiles.y0; y < tiles.y1; ++y) {
         for (int x = tiles.x0; x < tiles.x1; ++x) {
-            Lanes square{}, product{};
+            Lanes square{};
+            Lanes product{};
             for (int row = 0; row < kTileY; ++row) {
                 const std::ptrdiff_t first = layout.at(x * kTileX, y * kTileY + row);
                 for (int i = 0; i < kTileX; i += kLanes) {
-                    Lanes f, w;
+                    Lanes f;
+                    Lanes w;
                     load(f, field.data() + first + i);
                     load(w, image.data() + first + i);
                     square += f * f;
@@ -93,7 +103,11 @@ void advance_both(const Layout& layout, const Vectors& vectors, double alpha, do
         double* const p = vectors.direction.data() + first;
         double* const q = vectors.image_of_direction.data() + first;
         for (int i = 0; i < layout.nx; i += kLanes) {
-            Lanes solution, residual, image, direction, moved;
+            Lanes solution;
+            Lanes residual;
+            Lanes image;
+            Lanes direction;
+            Lanes moved;
             load(solution, x + i);
             load(residual, r + i);
             load(image, w + i);
@@ -116,7 +130,8 @@ void advance_direction(const Layout& layout, const Vectors& vectors, double beta
         const double* const r = vectors.residual.data() + first;
         double* const p = vectors.direction.data() + first;
         for (int i = 0; i < layout.nx; i += kLanes) {
-            Lanes residual, direction;
+            Lanes residual;
+            Lanes direction;
             load(residual, r + i);
             load(direction, p + i);
             store(p + i, residual + beta * direction);
@@ -133,7 +148,10 @@ void advance_solution(const Layout& layout, const Vectors& vectors, double alpha
         const double* const p = vectors.direction.data() + first;
         const double* const q = vectors.image_of_direction.data() + first;
         for (int i = 0; i < layout.nx; i += kLanes) {
-            Lanes solution, residual, direction, moved;
+            Lanes solution;
+            Lanes residual;
+            Lanes direction;
+            Lanes moved;
             load(solution, x + i);
             load(residual, r + i);
             load(direction, p + i);

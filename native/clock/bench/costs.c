@@ -72,11 +72,11 @@ int bench_costs(struct rvec* rvec, const struct bench_options* options) {
     }
     for (uint32_t round = 0; round < options->rounds; ++round) {
         for (int i = 0; i < COUNT; ++i) {
-            times[(uint32_t)i * options->rounds + round] = CONTENDERS[i].time(&clock, rvec);
+            times[(size_t)i * options->rounds + round] = CONTENDERS[i].time(&clock, rvec);
         }
     }
     for (int i = 0; i < COUNT; ++i) {
-        double* own = times + (uint32_t)i * options->rounds;
+        double* own = times + (size_t)i * options->rounds;
         double median = bench_quantile(own, options->rounds, 0.5);
         printf(
             "{\"bench\": \"read_cost\", \"clock\": \"%s\", \"rounds\": %u, "

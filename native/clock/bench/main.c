@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
         return 1;
     }
     int failed = 0;
-    if ((status = rvec_measure_offsets(rvec)) != RVEC_OK) {
+    status = rvec_measure_offsets(rvec);
+    if (status != RVEC_OK) {
         fprintf(stderr, "aferir-clock-bench: offsets of cores: %s\n", rvec_strerror(status));
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -50,12 +50,10 @@ struct model rgap_model_second(const struct look* first, const struct look* seco
        less certain. */
     double blur = second->doubt.ppb - first->doubt.ppb;
     double doubt = fmax(fabs(highest - rate), fabs(rate - lowest)) + blur;
-    if (doubt + fabs(rate) >= limits->rate_limit_ppb) {
+    if (doubt >= limits->rate_limit_ppb) {
         /* The time between the looks is too short for so long a path: the result is no better
            than the limit. */
-        if (doubt >= limits->rate_limit_ppb) {
-            return model;
-        }
+        return model;
     }
     uint32_t server = first->server_rate_doubt_ppb > second->server_rate_doubt_ppb
                           ? first->server_rate_doubt_ppb

@@ -230,7 +230,11 @@ int rgap_create(struct rgap** out, const struct rgap_config* config) {
     }
     *out = NULL;
     struct rgap* clock = calloc(1, sizeof(*clock));
-    if (clock == NULL || (clock->address = strdup(config->address)) == NULL) {
+    if (clock == NULL) {
+        return RGAP_ERROR_MEMORY;
+    }
+    clock->address = strdup(config->address);
+    if (clock->address == NULL) {
         free(clock);
         return RGAP_ERROR_MEMORY;
     }

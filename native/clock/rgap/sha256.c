@@ -16,7 +16,7 @@ static const uint32_t K[64] = {
 static uint32_t rotate(uint32_t word, int bits) { return word >> bits | word << (32 - bits); }
 
 static void schedule(uint32_t w[64], const uint8_t* block) {
-    for (int i = 0; i < 16; ++i) {
+    for (size_t i = 0; i < 16; ++i) {
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     }

@@ -65,7 +65,7 @@ static int place(const struct transport* transport, const struct timespec* stamp
             break;
         }
     }
-    if (after - before > 2 * TRANSPORT_STAMP_ERROR_NS) {
+    if (after - before > 2 * (uint64_t)TRANSPORT_STAMP_ERROR_NS) {
         return 0; /* the program's own stamp is later or earlier than the truth, but on the safe
                      side */
     }

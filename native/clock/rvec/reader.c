@@ -128,12 +128,10 @@ uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading
     struct rvec* rvec = clock->rvec;
     uint64_t floor = shared_floor(clock, fresh ? 1 : reader_floor(clock));
     int ordinary = fresh || is_ordinary_step(clock, reading);
-    if (!ordinary || is_check_due(rvec, reading)) {
-        if (rvec_try_check(rvec, ordinary)) {
-            /* The check may have updated the timeline at a later counter value than `reading`, so
-             * the counter is read again. */
-            reading = rvec->source.read(rvec->source.context);
-        }
+    if ((!ordinary || is_check_due(rvec, reading)) && rvec_try_check(rvec, ordinary)) {
+        /* The check may have updated the timeline at a later counter value than `reading`, so the
+         * counter is read again. */
+        reading = rvec->source.read(rvec->source.context);
     }
     if (!adopt(clock, &reading)) {
         clock->floor_ns = floor + 1;
@@ -205,7 +203,10 @@ int rvec_attach_process(struct rvec* rvec, struct rvec_clock* clock) {
 int rvec_attach_thread(struct rvec* rvec, struct rvec_clock* clock) {
     struct rvec_clock now;
     int status = attach(rvec, &now);
-    if (status != RVEC_OK || (status = attach(rvec, clock)) != RVEC_OK) {
+    if (status == RVEC_OK) {
+        status = attach(rvec, clock);
+    }
+    if (status != RVEC_OK) {
         return status;
     }
     clock->origin_ns = rvec_read(&now);

@@ -93,7 +93,11 @@ static int start(struct rvec* rvec, const struct rvec_options* options) {
         rvec->source.cores = TIMELINE_CORES;
     }
     uint64_t duration = options->calibration_ns ? options->calibration_ns : CALIBRATION_NS;
-    if ((status = allocate(rvec)) != RVEC_OK || (status = calibrate(rvec, duration)) != RVEC_OK) {
+    status = allocate(rvec);
+    if (status == RVEC_OK) {
+        status = calibrate(rvec, duration);
+    }
+    if (status != RVEC_OK) {
         return status;
     }
     struct rvec_rate rate = rvec_rate_make(rvec->calibration.ns_per_tick);

@@ -2,14 +2,15 @@
 
 #include <math.h>
 
-double allan_deviation(const double* x, size_t count, double step_s, size_t m) {
+double allan_deviation(const double* difference_s, size_t count, double step_s, size_t m) {
     if (m == 0 || 2 * m >= count) {
         return NAN;
     }
     double sum = 0, tau = (double)m * step_s;
     size_t terms = count - 2 * m;
     for (size_t i = 0; i < terms; ++i) {
-        double bend = x[i + 2 * m] - 2 * x[i + m] + x[i];
+        const double* x = difference_s + i;
+        double bend = x[2 * m] - 2 * x[m] + x[0];
         sum += bend * bend;
     }
     return sqrt(sum / (2 * tau * tau * (double)terms));

@@ -1,6 +1,7 @@
 #include "beat.h"
 
 #include <math.h>
+#include <stdint.h>
 
 static const double TWO_PI = 6.283185307179586;
 enum { FEWEST = 10, MOST_EVENTS = 2000, STEPS_PER_WIDTH = 4 };
@@ -41,7 +42,8 @@ struct beat beat_find(const double* at_s, size_t count, double length_s, double 
     double step = 1 / (length_s * STEPS_PER_WIDTH), lowest = 10 / length_s;
     double highest = 1 / (4 * resolution_s);
     double tried = fmax((highest - lowest) / step + 1, 1);
-    for (double rate = lowest; rate <= highest; rate += step) {
+    for (uint64_t i = 0; lowest + (double)i * step <= highest; ++i) {
+        double rate = lowest + (double)i * step;
         double phase, strength = strength_at(at_s, count, rate, &phase);
         /* A lower rate is not replaced by its neighbours in the same peak, nor by a higher rate (it
          * may be a multiple) whose peak is no clearer. */

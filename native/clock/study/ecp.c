@@ -271,7 +271,8 @@ static int run_loops(struct study* study, const int* places, int count, struct t
     }
     if (study->options->movement == MOVEMENT_PLUGGED) {
         plug_set(plug_last_core(&study->cores), 1);
-        output_sample(study->output, "times_off_line", (moves + 2) / 4, "1");
+        uint32_t times = (moves + 2) / 4;
+        output_sample(study->output, "times_off_line", times, "1");
     }
     return !failed;
 }

@@ -122,7 +122,10 @@ static int run_quanta(struct quanta* quanta, uint64_t additions, double tick_s) 
 static double usual_around(const struct quanta* quanta, uint32_t i) {
     double window[WINDOW];
     uint32_t half = WINDOW / 2, last = quanta->count - 1;
-    uint32_t first = i < half ? 0 : i + half > last ? last - 2 * half : i - half;
+    uint32_t first = 0;
+    if (i >= half) {
+        first = i + half > last ? last - 2 * half : i - half;
+    }
     memcpy(window, quanta->took_s + first, sizeof(window));
     return bench_quantile(window, WINDOW, 0.5);
 }
@@ -206,7 +209,10 @@ static int measure(struct study* study, struct quanta* quanta) {
     unplant(child);
     set_priority(0, 0);
     study->error = child < 0 ? "no process could be started" : "the sum of a quantum is wrong";
-    return child < 0 ? STUDY_IMPOSSIBLE : right ? STUDY_OK : STUDY_UNVERIFIED;
+    if (child < 0) {
+        return STUDY_IMPOSSIBLE;
+    }
+    return right ? STUDY_OK : STUDY_UNVERIFIED;
 }
 
 int study_noise(struct study* study) {

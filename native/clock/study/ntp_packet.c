@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-#define SECONDS_1900_TO_1970 2208988800U
-#define NS 1000000000U
+static const uint64_t SECONDS_1900_TO_1970 = 2208988800U;
+static const uint64_t NS = 1000000000U;
+static const uint8_t LOCAL_CLOCK[4] = {'L', 'O', 'C', 'L'};
 
 enum { ORIGIN = 24, RECEIVE = 32, TRANSMIT = 40, CLIENT = 3, SERVER = 4, VERSION = 4 };
 
@@ -48,7 +49,7 @@ int ntp_answer(const uint8_t* request, size_t length, uint64_t received_ns, uint
     answer[0] = VERSION << 3 | SERVER;
     answer[1] = 1;    /* stratum */
     answer[3] = 0xec; /* precision: 2^-20 s */
-    memcpy(answer + 12, "LOCL", 4);
+    memcpy(answer + 12, LOCAL_CLOCK, sizeof(LOCAL_CLOCK));
     put(answer + 16, ntp_from_ns(received_ns)); /* reference: set just now */
     memcpy(answer + ORIGIN, request + TRANSMIT, 8);
     put(answer + RECEIVE, ntp_from_ns(received_ns));

@@ -21,8 +21,15 @@
 #include "sntp.h"
 #include "study.h"
 
-enum { BY_RGAP, BY_NTP, BY_NOTHING, CLOCKS, PORT = 7003, ADDITIONS = 5000, PATIENCE_MS = 5000 };
-enum { MOST_SHOWN = 200, QUANTILES = 39, LAST_PERCENT = 95 };
+enum { BY_RGAP, BY_NTP, BY_NOTHING, CLOCKS };
+enum {
+    PORT = 7003,
+    ADDITIONS = 5000,
+    PATIENCE_MS = 5000,
+    MOST_SHOWN = 200,
+    QUANTILES = 39,
+    LAST_PERCENT = 95
+};
 static const char* const NAMES[CLOCKS] = {"RGAP", "NTP-like", "not synchronised"};
 static const uint8_t KEY[] = "clock-study: a key for this run alone";
 /* NTP counts from 1900, so its server needs a plausible date: the reference clock starts here. */

@@ -42,7 +42,7 @@ static double read_s(void) {
 
 void wtime_describe(int rank, int ranks) {
     int *value = NULL, flag = 0, is_global;
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, (void*)&value, &flag);
     is_global = flag && value != NULL && *value;
     double offset = offset_to_raw(), extremes[2] = {offset, -offset};
     MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
