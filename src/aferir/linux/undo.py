@@ -116,10 +116,10 @@ def _kill(look: Callable[[], list[int]], wait_s: float, clock: Clock) -> int:
     killed: set[int] = set()
     looks_in_vain = 0
     while looks_in_vain < 2:
+        # Before the look, which does not miss what has executed its program by then.
+        early = looks_in_vain == 1 and any_under_way() and clock.now_s() < patience_s
         found = look()
-        looks_in_vain = 0 if found else looks_in_vain + 1
-        if looks_in_vain == 2 and any_under_way() and clock.now_s() < patience_s:
-            looks_in_vain = 1
+        looks_in_vain = 0 if found else 1 if early else looks_in_vain + 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
