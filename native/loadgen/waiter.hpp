@@ -22,7 +22,7 @@ class Waiter {
     /// std::system_error.
     int wait(std::span<epoll_event> events, Nanoseconds left) {
         const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-        const int most = static_cast<int>(events.size());
+        const auto most = static_cast<int>(events.size());
         int count = -1;
         if (has_pwait2_) {
             count = epoll_pwait2(epoll_, events.data(), most, &timeout, nullptr);
