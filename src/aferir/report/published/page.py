@@ -11,7 +11,7 @@ _HEAD = """\
 # Published results, and what of aferir answers them
 
 Made by `make reference` from the declarations in `src/aferir/report/published/tables/` and the
-files in [reference/](../../reference/); do not edit it.
+files in `reference/`; do not edit it.
 
 A report shows a table where the run has at least one figure that answers one of its rows, with a
 verdict for each row: **comparable**, with the difference and its interval; **not comparable**,
