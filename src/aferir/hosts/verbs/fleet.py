@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_hosts(parser, required=True)
     add_program(parser)
-    add_rounds(parser, rounds="20..100", budget="20min", warmup=1)
+    add_rounds(parser, rounds="20..1000", budget="20min", warmup=1)
     add("--metric", default="duration_s", help="what is compared (default: duration_s)")
     add("--find", default="3%", metavar="SHARE", help="difference to be found (default: 3%%)")
 
