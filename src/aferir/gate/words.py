@@ -32,28 +32,27 @@ def details(verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> l
     said = []
     if noisy is not None and noisy.visible is not None:
         said.append(
-            f"Judged by CPU time, which does not see waiting: wall-clock time is so noisy on this "
-            f"machine that {verdict.planned} pairs find only {_percent(noisy.visible)} beyond the "
-            "limit."
+            "Judged by CPU time, which does not include waiting: wall-clock time is so noisy on "
+            f"this machine that {verdict.planned} pairs detect only slowdowns of at least "
+            f"{_percent(noisy.visible)} beyond the limit."
         )
     if verdict.answer == "undecided":
         said.append(_what_it_takes(verdict))
     said.append(
-        f"Looked {verdict.looks} times at {verdict.metric} of up to {verdict.planned} pairs; "
-        f"over all looks a version within the limit fails with a probability of at most "
-        f"{_percent(verdict.limits.alpha)}, and one beyond it passes with at most "
-        f"{_percent(verdict.limits.beta)}."
+        f"Of at most {verdict.planned} pairs, {verdict.metric} was tested after {verdict.pairs}"
+        f"{_earlier(verdict.looks - 1)}; over all tests a version within the limit fails with a "
+        f"probability of at most {_percent(verdict.limits.alpha)}, and one beyond it passes with "
+        f"at most {_percent(verdict.limits.beta)}."
     )
     if seen is not None and seen.visible is not None and seen.pairs < FEWEST:
         said.append(
             f"There was time for {seen.pairs} pairs of base beside itself, too few to say what "
-            "this machine can see: raise --time."
+            "this machine can detect: raise --time."
         )
     elif seen is not None and seen.visible is not None:
         said.append(
-            f"This machine, judged by base beside itself ({seen.pairs} pairs): "
-            f"{verdict.planned} pairs find {_percent(seen.visible)} beyond the limit in 19 of 20 "
-            "cases."
+            f"By {seen.pairs} pairs of base beside itself, {verdict.planned} pairs on this machine "
+            f"detect a slowdown of {_percent(seen.visible)} beyond the limit in 19 of 20 cases."
         )
     if seen is not None and seen.alarm:
         said.append(
@@ -61,6 +60,13 @@ def details(verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> l
             "neighbours, so do not trust this answer before it is explained."
         )
     return said
+
+
+def _earlier(tests: int) -> str:
+    """Clause that counts the tests before the last one; empty if there were none."""
+    if tests < 1:
+        return ""
+    return " and once before" if tests == 1 else f" and {tests} times before"
 
 
 def _what_it_takes(verdict: Verdict) -> str:

@@ -60,7 +60,7 @@ def _skipped(session: Session) -> tuple[Warning, ...]:
     return tuple(
         Warning(
             "skipped-emulated",
-            f"{name} is emulated in software and was spared {', '.join(groups)}",
+            f"{name} is emulated in software and did not run {', '.join(groups)}",
             "run the experiment on a host with hardware virtualisation",
         )
         for name, groups in skipped.items()

@@ -108,4 +108,6 @@ def test_the_answer_in_all_forms(values: Values, word: str, failures: str, skipp
     bmf = json.loads(forms.bencher("b", verdict))["b"]["latency"]
     assert bmf["lower_value"] < bmf["upper_value"]
     assert bmf["value"] == pytest.approx(entry["value"] * 1e9)
-    assert all(line.endswith(".") for line in details(verdict, seen))
+    said = details(verdict, seen)
+    assert all(line.endswith(".") for line in said)
+    assert any(f"was tested after {verdict.pairs};" in line for line in said) == (verdict.looks == 1)

@@ -55,7 +55,7 @@ def test_an_emulated_environment_is_spared_what_is_not_for_it(tmp_path: Path, wa
     counted = Counter(record.cell for record in done.records if not record.warmup)
     assert (counted["vm/a"], counted["vm/b"], counted["container/b"]) == (3, 0, 3)
     assert [w.code for w in done.provenance.warnings] == ["skipped-emulated"]
-    assert "vm is emulated in software and was spared b" in done.provenance.warnings[0].message
+    assert "vm is emulated in software and did not run b" in done.provenance.warnings[0].message
 
 
 def test_a_machine_that_virtualises_spares_nothing(tmp_path: Path) -> None:

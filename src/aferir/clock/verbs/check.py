@@ -99,7 +99,7 @@ def _print(counter: Counter, offsets: Sequence[CoreOffset]) -> None:
             str(offset.core),
             f"{offset.offset_ticks * tick_ns:+.1f} ns",
             f"{offset.uncertainty_ticks * tick_ns:.1f} ns",
-            "taken out of readings" if offset.applied else "may be zero: left alone",
+            "readings are corrected" if offset.applied else "may be zero: not corrected",
         )
     if table.row_count:
         out.print(table)

@@ -41,8 +41,8 @@ def caption(evaluation: Evaluation) -> str:
     level = percent(evaluation.rule.level)
     threshold = percent(evaluation.rule.threshold)
     return (
-        f"Duration over the baseline's with its {level} interval; to the right of the line at 1 "
-        f"is slower. Grey band: differences below {threshold}, which do not matter."
+        f"Duration over the baseline's with its {level} interval; to the right of the baseline's "
+        f"line is slower. Grey band: differences below {threshold}, which do not matter."
         f"{hatched(evaluation)}"
     )
 
@@ -51,7 +51,7 @@ def _over_all(evaluation: Evaluation) -> str:
     level, threshold = percent(evaluation.rule.level), percent(evaluation.rule.threshold)
     return (
         "Duration over the baseline's: a small mark for each group, a large one for their "
-        f"geometric mean with its {level} interval; to the right of the line at 1 is slower. "
+        f"geometric mean with its {level} interval; to the right of the baseline's line is slower. "
         f"Marks at the edge lie beyond it. Grey band: differences below {threshold}."
         f"{hatched(evaluation)}"
     )
