@@ -147,14 +147,28 @@ def _allowed(field: Field) -> str:
     if field.form == "word":
         return ", ".join(f"`{_literal(word)}`" for word in field.words)
     if field.form == "list" and field.item is not None:
-        between = f", with `{field.separator}` between them" if field.separator else ""
-        return f"some of {_allowed(field.item)}{between}"
+        text = f", or one text with `{field.separator}` between them" if field.separator else ""
+        return f"a list of {_items(field.item)}{text}"
     if field.form == "text":
         several = ", or a list of such texts" if field.separator else ""
         return f"text, e.g. `{_literal(field.example)}`{several}"
+    return _amount(field)
+
+
+def _items(item: Field) -> str:
+    """What each item of a list may be, in the plural."""
+    if item.form == "word":
+        return f"any of {_allowed(item)}"
+    if item.form == "text":
+        return f"texts, e.g. `[{_literal(item.example)}]`"
+    return _amount(item, plural="s")
+
+
+def _amount(field: Field, plural: str = "") -> str:
+    """Kind, bounds and unit of a number, a size or a duration."""
     kind = field.spelling or ("whole number" if field.form == "whole" else "number")
     unit = field.unit if not field.spelling else ""
-    return " ".join(filter(None, (kind, bounds(field), unit)))
+    return " ".join(filter(None, (kind + plural, bounds(field), unit)))
 
 
 def _default(field: Field) -> str:
