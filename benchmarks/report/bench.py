@@ -1,4 +1,4 @@
-"""Time reports of synthetic runs as a user sees them: a new process, all formats written."""
+"""Time reports and pages of synthetic runs as a user sees them: written anew, and by HTTP."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from pathlib import Path
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.selftest.options import BenchOptions, Note
+from benchmarks.parts import run_parts
 from benchmarks.report.made_up import write_run
+from benchmarks.report.opening import opened
 
-HELP = "time of `aferir report` for a usual run and for one of 16 environments and 62 programs"
+HELP = "time of `aferir report` for a usual and a wide run, and of `aferir serve` for a long one"
 PEERS = ()
+SELECTABLE = True
 
 _WIDTHS = {"usual": (3, 8, None), "wide": (16, 62, 5.0)}
 """By width: numbers of environments and of programs, and the longest time in s of a report."""
@@ -22,6 +25,11 @@ _REPETITIONS = 10
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Run both parts, or the one that `--only` names."""
+    return run_parts("report", {"write": written, "open": opened}, options, note)
+
+
+def written(options: BenchOptions, note: Note) -> list[Figure]:
     """Judge the fastest of several: the machine's other work can only slow a report down."""
     figures = []
     n = 2 if options.quick else 5
@@ -51,7 +59,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
                 f"{min(cpu for _, cpu in timed):.2f} s of CPU time",
             )
         )
-    return BenchResult(bench="report", quick=options.quick, figures=tuple(figures))
+    return figures
 
 
 def _report(folder: Path) -> tuple[float, float]:
