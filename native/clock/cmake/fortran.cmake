@@ -11,8 +11,14 @@ if(CMAKE_Fortran_COMPILER)
   target_include_directories(rvec_fortran
     PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}/fortran>)
   target_link_libraries(rvec_fortran PUBLIC rvec)
-  # Compilers do not read each other's module files, so the source goes along.
+  # Compilers do not read each other's module files: each version has a folder, and others the source.
   if(NOT SKBUILD)
+    string(REGEX MATCH "^[0-9]+" fortran_version "${CMAKE_Fortran_COMPILER_VERSION}")
+    string(TOLOWER "${CMAKE_Fortran_COMPILER_ID}-${fortran_version}" fortran_version)
+    set(fortran_dir ${CMAKE_INSTALL_LIBDIR}/aferir/fortran/${fortran_version})
+    install(TARGETS rvec_fortran COMPONENT clock ARCHIVE DESTINATION ${fortran_dir})
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fortran/aferir_rvec.mod COMPONENT clock
+      DESTINATION ${fortran_dir})
     install(FILES rvec.f90 COMPONENT clock DESTINATION ${CMAKE_INSTALL_DATADIR}/aferir)
   endif()
   if(BUILD_TESTING)

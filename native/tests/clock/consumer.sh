@@ -32,6 +32,10 @@ for shared in OFF ON; do
     # shellcheck disable=SC2086
     { c++ -std=c++20 "$here/consumer/consumer.cpp" $flags -o "cpp-$shared" && "./cpp-$shared"; }
     if command -v gfortran >/dev/null; then
+        module=$prefix/lib/aferir/fortran/gnu-$(gfortran -dumpversion | cut -d. -f1)
+        # shellcheck disable=SC2086
+        gfortran -I "$module" "$here/rvec_fortran_test.f90" -L "$module" -lrvec_fortran $flags -o "module-$shared"
+        "./module-$shared"
         # shellcheck disable=SC2086
         gfortran "$prefix/share/aferir/rvec.f90" "$here/rvec_fortran_test.f90" $flags -o "fortran-$shared"
         "./fortran-$shared"
