@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 HEADERS = ROOT / "native/include/aferir"
 MARKDOWN = ROOT / "docs/reference/c"
 MANUAL = ROOT / "share/man/man3"
-REVISED = "2026-11-25"
 _DECLARATION = re.compile(
     r"(?P<comment>/\*(?:(?!\*/).)*\*/\n)?"
     r"(?P<code>(?:struct|enum) \w+ \{\n.*?\n\};"
@@ -78,10 +77,10 @@ def markdown(header: Header) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def roff(header: Header, version: str) -> str:
+def roff(header: Header, version: str, released: str) -> str:
     """Manual page of section 3, with the macros of man(7)."""
     lines = [
-        f'.TH {header.name.upper()} 3 {REVISED} "aferir {version}" "Library Functions"',
+        f'.TH {header.name.upper()} 3 {released} "aferir {version}" "Library Functions"',
         f".SH NAME\n{header.name} \\- {_escaped(header.summary)}",
         f".SH SYNOPSIS\n.nf\n.B #include <aferir/{header.name}.h>\n",
         *(
@@ -106,12 +105,12 @@ def roff(header: Header, version: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def version() -> str:
-    """Version of the package, which is the libraries' too."""
+def release() -> tuple[str, str]:
+    """Version of the package and of the libraries, and its date."""
     content = (ROOT / "src/aferir/__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'__version__ = "(.*)"', content)
+    found = re.search(r'__version__ = "(.*)"\nRELEASED = "(.*)"', content)
     assert found is not None
-    return found[1]
+    return found[1], found[2]
 
 
 def pages() -> dict[Path, str]:
@@ -119,7 +118,7 @@ def pages() -> dict[Path, str]:
     found = {}
     for header in map(read, sorted(HEADERS.glob("*.h"))):
         found[MARKDOWN / f"{header.name}.md"] = markdown(header)
-        found[MANUAL / f"{header.name}.3"] = roff(header, version())
+        found[MANUAL / f"{header.name}.3"] = roff(header, *release())
     return found
 
 

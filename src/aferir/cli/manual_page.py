@@ -13,9 +13,7 @@ from itertools import groupby
 
 import msgspec
 
-REVISED = "2026-11-25"
-"""Date in the head of the manual pages: when their form or the set of verbs last changed."""
-
+from aferir import RELEASED
 
 class Option(msgspec.Struct, frozen=True):
     """One option or operand of a command: its notation and its meaning."""
@@ -74,7 +72,7 @@ def pages(parser: argparse.ArgumentParser, summary: str) -> list[Page]:
 def roff(page: Page, version: str) -> str:
     """Page for man(1), section 1, with the macros of man(7)."""
     title = page.title.upper()
-    lines = [f'.TH {_quoted(title)} 1 {REVISED} "aferir {version}" "User Commands"']
+    lines = [f'.TH {_quoted(title)} 1 {RELEASED} "aferir {version}" "User Commands"']
     lines += [".SH NAME", f"{_escaped(page.title)} \\- {_escaped(page.summary)}"]
     lines += [".SH SYNOPSIS", f".B {_quoted(page.synopsis)}"]
     lines += [".SH DESCRIPTION", *list(_roff_text(page.text))[1:]]  # a heading begins a paragraph

@@ -26,7 +26,7 @@ class Described(msgspec.Struct, frozen=True):
     title: str
 
 
-_FOLDER = f"{run.FORMAT}.0"
+_FOLDER = f"{run.FORMAT}.1"
 _REPORT = f"{json.FORMAT}.1"
 FILES = {
     run.MANIFEST: Described(run.Manifest, _FOLDER, "Manifest of a run"),

@@ -1,8 +1,9 @@
-"""The recipe for Spack requires what the package does."""
+"""Version, date and requirements are the same wherever a release states them."""
 
 import re
 import tomllib
 
+import aferir
 from tests.checkout import ROOT
 
 RECIPE = ROOT / "packaging/spack/spack_repo/aferir/packages/aferir/package.py"
@@ -19,3 +20,10 @@ def test_the_recipe_requires_the_python_packages_of_the_project() -> None:
     assert dict(found) == {
         name: least for name, least in required.items() if name not in COMPILED_IN
     }
+
+
+def test_the_newest_changes_are_those_of_this_version() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (.*)$", changes, re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == f"{aferir.__version__}, {aferir.RELEASED}"
