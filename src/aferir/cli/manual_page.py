@@ -15,6 +15,7 @@ import msgspec
 
 from aferir import RELEASED
 
+
 class Option(msgspec.Struct, frozen=True):
     """One option or operand of a command: its notation and its meaning."""
 
