@@ -24,12 +24,16 @@ def test_the_table_shows_requests_that_were_never_answered(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main([*QUICK, "--load", "0:0.25,3:2"]) == 0
-    assert "never" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "never" in table
+    assert "settled" in table, "the load has a step"
 
 
 def test_a_quantile_of_too_few_answers_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "--need", "500", "--load", "0.3"]) == 0
-    assert "too few answers" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "too few answers" in table
+    assert "settled" not in table, "there is no step after which it could settle"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,10 @@ Requests arrive in an open loop and need CPU time, batch threads are always runn
 follow Linux' scheduling classes. Times come from the model, not from a machine: use them only to
 compare policies. `--load` is the share of the CPUs that the service needs, or SECOND:SHARE steps.
 
+Each row is a policy. `batch` is the batch's work as a share of what it does without the service,
+`system waits` the longest time that a small task of the system took, and `settled`, if the load has
+steps, how long after the last step the service level was met again.
+
 examples:
   aferir colocate simulate
   aferir colocate simulate --load 0:0.25,10:0.75 --policies default,idle,fifo,aferir
@@ -91,12 +95,13 @@ def _show(options: argparse.Namespace, sla: Sla, rows: list[dict[str, Any]]) -> 
         f"over {1e3 * sla.bound_s:g} ms",
         "batch",
         "system waits",
-        "settled",
     ]
+    if ":" in options.load:
+        titles.append("settled")
     for title in titles:
         table.add_column(title, justify="right")
     for row in rows:
-        table.add_row(row["policy"], *_fields(row, options.duration))
+        table.add_row(row["policy"], *_fields(row, options.duration)[: len(titles)])
     console().print(table)
 
 
