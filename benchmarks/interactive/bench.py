@@ -26,7 +26,8 @@ from aferir.statistics.intervals import median_interval
 HELP = "interactive: the parts of its time add up, and planted delays are found where they are"
 PEERS = ()
 _PLANTED_S = 0.005
-_KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", "uml")
+_SANDBOXES = ("chroot", "bubblewrap", "nspawn", "charliecloud", "apptainer")
+_KINDS = (*_SANDBOXES, "container", "oci", "uml")
 _MEMORY = 2**28
 _LEVEL = 1 - 0.05 / len(PARTS)
 """Level of each interval, so that all of them hold at the same time in 95 of 100 benches."""

@@ -36,6 +36,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "bubblewrap": ("bubblewrap", ""),
     "nspawn": ("nspawn", ""),
     "charliecloud": ("charliecloud", ""),
+    "apptainer": ("apptainer", ""),
     "container": ("container", ""),
     "podman": ("oci", ""),
     "bridged": ("oci", "network=podman"),

@@ -15,6 +15,7 @@ from aferir.cluster.instance import CLUSTER
 from aferir.colocation import remembered
 from aferir.colocation.program import COLOCATION
 from aferir.elastic.program import ALLOCATION, CAPACITY, LOAD, MOVIE
+from aferir.environments.apptainer import APPTAINER
 from aferir.environments.base import Context, Environment, Kind
 from aferir.environments.bubblewrap import BUBBLEWRAP
 from aferir.environments.charliecloud import CHARLIECLOUD
@@ -52,7 +53,7 @@ from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
 _OWN_KINDS = (
-    *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
+    *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD, APPTAINER),
     *(CONTAINER, OCI, UML, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
 """Kinds of environment that aferir brings. A kind whose instances contain those of others comes

@@ -17,7 +17,7 @@ from tests.integration.support import usable
 
 pytestmark = pytest.mark.integration
 
-LAYERED = ("bubblewrap", "chroot", "nspawn", "charliecloud", "container")
+LAYERED = ("bubblewrap", "chroot", "nspawn", "charliecloud", "apptainer", "container")
 
 
 def said_with(environment: Environment, script: str, **keys: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir.environments import groups, rooted
@@ -11,6 +12,9 @@ from aferir.environments.tool import INSIDE, Place
 from aferir.errors import MissingError
 from aferir.linux import mounts, umask
 from aferir.linux.journal import Entry
+
+_VOLUME = "volume"
+"""Name of the folder of an instance's volume, beside its root."""
 
 
 def folder_of(entry: Entry) -> Path:
@@ -28,12 +32,21 @@ def said_by(entry: Entry) -> Path:
     return folder_of(entry) / "said"
 
 
-def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "") -> None:
+def bound(place: Place, volume: str) -> Sequence[tuple[Path, PurePosixPath]]:
+    """Return the host's folders that an instance has, with their paths inside: volume and disk."""
+    found = [(folder_of(place.entry) / _VOLUME, PurePosixPath(volume))] if volume else []
+    return found if place.disk is None else [*found, (place.disk, DISK)]
+
+
+def make(
+    place: Place, tree: Path | None, *, host_folders: bool, binds: bool = False, volume: str = ""
+) -> None:
     """Make the folder of an instance, with a private layer above `tree` if there is one.
 
     With `host_folders`, /proc, /dev and /sys of the host are mounted in it. At the path `volume`,
-    if there is one, it has an ordinary folder instead of the overlay. Errors: MissingError if
-    something cannot be mounted.
+    if there is one, it has an ordinary folder instead of the overlay. With `binds` the folders
+    `bound` are not mounted, but have empty ones to be mounted on. Errors: MissingError if something
+    cannot be mounted.
     """
     folder = folder_of(place.entry)
     umask.everybody_reads()
@@ -51,11 +64,11 @@ def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "
             for name in ("dev", "sys"):
                 mounts.bind(Path("/", name), place.root / name)
         if volume:
-            mounts.bind(own_folder(folder), rooted.made(place.root, PurePosixPath(volume)))
-        if place.disk is not None:
-            at = place.root / DISK.relative_to("/")
-            at.mkdir(parents=True)
-            mounts.bind(place.disk, at)
+            own_folder(folder)
+        for source, inside in bound(place, volume):
+            at = rooted.made(place.root, inside)
+            if not binds:
+                mounts.bind(source, at)
     except OSError as error:
         raise MissingError(
             f"the files of environment `{place.spec.name}` cannot be mounted: {error}",
@@ -66,7 +79,7 @@ def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "
 
 def own_folder(folder: Path) -> Path:
     """Empty, world-writable folder beside an instance's root, for a volume."""
-    made = folder / "volume"
+    made = folder / _VOLUME
     made.mkdir()
     made.chmod(0o1777)
     return made

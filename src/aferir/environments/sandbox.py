@@ -119,7 +119,11 @@ class Sandbox:
             )
             volume = spec.volume if isinstance(spec, LayeredSpec) and not tool.engine else ""
             layer.make(
-                place, tree if is_root else None, host_folders=tool.host_folders, volume=volume
+                place,
+                tree if is_root else None,
+                host_folders=tool.host_folders,
+                binds=tool.binds,
+                volume=volume,
             )
             folders = groups.make(entry, spec, cpus) if is_root else {}
             copied = time.perf_counter()

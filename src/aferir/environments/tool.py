@@ -76,5 +76,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """True if users other than root can start it; if it is no engine, in a user namespace."""
     host_folders: bool = False
     """True if aferir must mount /dev, /proc and /sys in the root because the tool does not."""
+    binds: bool = False
+    """True if its command mounts the folders `layer.bound`, because it cannot start from a root in
+    which something is mounted.
+    """
     forget: Callable[[Entry, str], None] = lambda *_: None
     """Removes the tool's processes and records of an instance, by its name."""

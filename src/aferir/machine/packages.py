@@ -47,6 +47,8 @@ PACKAGE_OF = {
     "tc": "iproute2",
     "unshare": "util-linux",
 }
+_ELSEWHERE = {"apptainer": "https://apptainer.org/docs/admin/latest/installation.html"}
+"""Programs that Debian 12 has no package of, and the page that tells how to install them."""
 _KEYRING = "debian-archive-keyring"
 """Package that mmdebstrap needs: without it apt trusts no Debian mirror."""
 
@@ -71,10 +73,13 @@ def missing(programs: Sequence[str]) -> list[str]:
 
 
 def install_command(programs: Sequence[str]) -> str:
-    """Command that installs `programs`; on a host without apt-get, a sentence instead.
+    """Command that installs `programs`; a sentence instead if apt-get or a package is missing.
 
     Checks for apt-get and dnf, and whether we are root.
     """
+    for name in programs:
+        if name in _ELSEWHERE:
+            return f"Debian 12 has no package of {name}; how to install it: {_ELSEWHERE[name]}"
     wanted = sorted({PACKAGE_OF.get(name, name) for name in programs})
     if "mmdebstrap" in wanted:
         wanted = sorted({*wanted, _KEYRING})

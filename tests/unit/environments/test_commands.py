@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import console, native
+from aferir.environments import apptainer, console, native
+from aferir.environments.limited import LayeredSpec
 from aferir.environments.lxc import config_file
+from aferir.environments.tool import Place
 from aferir.errors import MissingError
-from aferir.linux import affinity, cgroup
+from aferir.linux import affinity, cgroup, journal
 from aferir.model.plan import EnvironmentSpec
 
 V1 = cgroup.Layout(
@@ -89,6 +91,32 @@ def test_a_container_has_no_network_and_known_groups() -> None:
     assert found["lxc.net.0.type"] == "empty"
     assert found["lxc.cgroup.dir.container"] == "aferir-1"
     assert found["lxc.cgroup.dir.monitor"] == "aferir-1-monitor"
+
+
+def test_apptainer_mounts_the_volume_and_the_disk_itself() -> None:
+    """A root in which they are mounted cannot be bound in its user namespace."""
+    entry = journal.Entry(
+        id="1",
+        kind="apptainer",
+        owner_pid=1,
+        owner_started=1,
+        boot_id="",
+        details={"instances": "/state,1/apptainer"},
+    )
+    place = Place(
+        entry=entry,
+        spec=LayeredSpec(name="c", kind="apptainer", cpus=1, memory_bytes=2**28, volume="/data"),
+        root=Path("/state,1/apptainer/aferir-1/root"),
+        cpus=(0,),
+        program=Path("/aferir-inside"),
+        disk=Path("/state,1/disk"),
+    )
+    said = apptainer.command(place)
+    assert [word for word in said if word.startswith("--mount=")] == [
+        '--mount="source=/state,1/apptainer/aferir-1/volume","destination=/data"',
+        '--mount="source=/state,1/disk","destination=/srv/aferir"',
+    ]
+    assert said[said.index(str(place.root)) + 1] == "/.aferir-inside"
 
 
 def test_a_controller_that_is_nowhere_is_missing() -> None:

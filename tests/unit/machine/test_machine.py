@@ -150,6 +150,12 @@ def test_mmdebstrap_comes_with_the_keys_to_trust_a_mirror() -> None:
     assert packages.missing(["sh", "no-such-program-anywhere"]) == ["no-such-program-anywhere"]
 
 
+def test_where_debian_has_no_package_the_remedy_is_a_page() -> None:
+    said = packages.install_command(["apptainer"])
+    assert "https://apptainer.org/" in said
+    assert packages.named_in(said) == ()
+
+
 def test_this_machine_is_described_as_json() -> None:
     found = machine.describe()
     again = msgspec.json.decode(msgspec.json.encode(found))
