@@ -63,11 +63,10 @@ def execute(options: argparse.Namespace) -> int:
         with status(f"{options.requests} requests for {spec.name}"):
             environment.prepare()
             found[spec.name] = _asked(environment, spec, options)
+        if not options.json:
+            _print(spec.name, found[spec.name])
     if options.json:
         _print_json(found)
-    else:
-        for name, outcome in found.items():
-            _print(name, outcome)
     return 1 if any(outcome.failures for outcome in found.values()) else 0
 
 
@@ -136,7 +135,7 @@ def _print(name: str, outcome: Outcome) -> None:
 
     count = len(outcome.ledgers)
     title = f"{name}: {count} requests answered, {len(outcome.failures)} failed"
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), title=escape(title))
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for head in ("", *(f"{quantile:.0%}, ms" for quantile in _QUANTILES)):
         table.add_column(head, justify="right" if head else "left")
     for part in (*PARTS, "total_s", "released_s"):
@@ -147,6 +146,7 @@ def _print(name: str, outcome: Outcome) -> None:
             told = "" if ends is None else f" [{ends[0]:.1f}, {ends[1]:.1f}]"
             cells.append(f"{np.quantile(values, quantile):.1f}{told}")
         table.add_row(part.removesuffix("_s"), *(escape(cell) for cell in cells))
+    console().print(escape(title), style="italic", soft_wrap=True)
     console().print(table)
     for failure in outcome.failures:
         console().print(f"failed: {escape(failure)}")

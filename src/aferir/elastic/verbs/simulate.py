@@ -136,9 +136,14 @@ def _run(address: str | None, jobs: list[Job]) -> list[Outcome]:
 def _levels(vary: str | None) -> list[tuple[str, str]]:
     if vary is None:
         return [("", "")]
+    from aferir.model.words import choose
+
     name, _, values = vary.partition("=")
-    if name not in _VARIED or not values:
-        raise UsageError(f"--vary {vary}: not NAME=A,B", remedy=f"one of {', '.join(_VARIED)}")
+    if name not in _VARIED:
+        told = f"--vary {vary}: there is no setting `{name}`"
+        raise UsageError(told, remedy=choose(name, _VARIED))
+    if not values:
+        raise UsageError(f"--vary {vary}: has no values", remedy=f"e.g. --vary {name}=1,2,3")
     separator = ";" if name == "allocation" else ","
     return [(name, value) for value in values.split(separator)]
 
