@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aferir.model.bench import Figure
+from aferir.model.provenance import cut_short
 from aferir.model.record import Record
 from aferir.runner.pool import IS_EMULATED
 from aferir.store import Run, list_runs, open_run
@@ -55,7 +56,7 @@ def figures_of(figure: str, run: Run) -> list[Figure]:
             value=float(len(good)),
             unit="repetitions",
             n=len(able),
-            note=f"{spent_s:.0f} s",
+            note="; ".join(filter(None, (f"{spent_s:.0f} s", cut_short(run.provenance.warnings)))),
         ),
     ]
 

@@ -181,6 +181,7 @@ def _run(
     from aferir.cli.run import report_run
     from aferir.cli.running import carry_out
     from aferir.config.document import write_toml
+    from aferir.model.provenance import TIME_LIMIT
     from aferir.programs.command.report import DOUBTS
     from aferir.report.asked import doubt_lines
     from aferir.report.explain import explain, suspects
@@ -200,7 +201,7 @@ def _run(
     found = explain(run.plan, run.records).explanations
     more = doubt_lines(run.records, DOUBTS)
     quiet = options.json and not last and any(suspects(one) for one in found)
-    code = report_run(run, json=options.json and not quiet, ignored=("time-limit",), more=more)
+    code = report_run(run, json=options.json and not quiet, ignored=(TIME_LIMIT,), more=more)
     return code, found
 
 

@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
     for run in runs:
         started = datetime.fromtimestamp(run.created_unix_ns / 1e9, UTC)
         when = f"{started:%Y-%m-%d %H:%M:%S}" if run.created_unix_ns else ""
-        status = _MARKS[run.status] + (f" {escape(run.note)}" if run.note else "")
+        status = _MARKS[run.status] + (f": {escape(run.note)}" if run.note else "")
         table.add_row(escape(str(run.folder)), escape(run.name), when, str(run.records), status)
     console().print(table)
     return 0

@@ -68,6 +68,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.config import quick
     from aferir.config.document import write_toml
     from aferir.config.shorthand import alike, environment_tables, usual
+    from aferir.model.provenance import TIME_LIMIT
     from aferir.programs.command.report import DOUBTS
     from aferir.report.asked import doubt_lines, figure_lines
 
@@ -109,7 +110,7 @@ def execute(options: argparse.Namespace) -> int:
             others=others,
         )
     more = figure_lines(run.plan, run.records) + doubt_lines(run.records, DOUBTS)
-    return report_run(run, json=options.json, ignored=("time-limit",), more=more)
+    return report_run(run, json=options.json, ignored=(TIME_LIMIT,), more=more)
 
 
 def _within(budget_s: float, least: int) -> Enough:

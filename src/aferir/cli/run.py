@@ -80,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
         like_it = {host.name: capped(limits, host) for host in plan.hosts}
         plan = planned(msgspec.structs.replace(limits, others=like_it))
     if options.check:
-        print(f"{options.experiment} is right: {len(plan.cells)} cells")
+        print(f"{options.experiment} is right: {_size(plan)}")
         for text in plan.shrunk:
             print(f"- {text}")
         return 0
@@ -95,6 +95,15 @@ def execute(options: argparse.Namespace) -> int:
         fresh = options.new
         run = carry_out(plan, experiment, options.runs, fresh=fresh, reports=True, others=others)
     return report_run(run, json=options.json)
+
+
+def _size(plan: Plan) -> str:
+    """Number of cells and of repetitions, those to warm up among them, and the time limit."""
+    from aferir.model.units import format_duration
+
+    repetitions = len(plan.cells) * (plan.warmup + plan.stop.maximum)
+    limit = format_duration(plan.time_limit_s)
+    return f"{len(plan.cells)} cells, at most {repetitions} repetitions within {limit}"
 
 
 def _other_machine(options: argparse.Namespace) -> HostLimits:
@@ -193,14 +202,15 @@ def report_run(
 
 def print_verdict(run: Run, evaluation: Evaluation, ignored: Collection[str] = ()) -> None:
     """Print the opening of the report, and what was left out."""
+    from aferir.model.provenance import same_reason
     from aferir.report.opening import opening
 
     for line in opening(evaluation):
         print(f"- {line}")
-    for left in run.provenance.left_out:
-        print(f"- left out: {left.kind} {left.name}: {left.finding.message}")
-        if left.finding.remedy:
-            print(f"  to add it: {left.finding.remedy}")
+    for what, finding in same_reason(run.provenance.left_out):
+        print(f"- left out: {what}: {finding.message}")
+        if finding.remedy:
+            print(f"  to add it: {finding.remedy}")
     for warning in run.provenance.warnings:
         if warning.code not in ignored:
             print(f"- {warning.message}")

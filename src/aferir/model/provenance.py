@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
 from aferir.model.finding import Finding
 from aferir.model.record import Warning
+
+TIME_LIMIT = "time-limit"
+"""Code of the warning that the run's time limit left out some of its repetitions."""
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +20,10 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["environment", "workload"]
     name: str
     finding: Finding
+    part: str = ""
+    """Cells of the workload that cannot run, by what they share, e.g. `with method=balance-rr`;
+    empty if none of it can.
+    """
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,3 +55,19 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Command that was run, by the cell's id."""
     warnings: tuple[Warning, ...] = ()
     """Warnings about the run as a whole, e.g. `time-limit`, `given-up`, `no-baseline`."""
+
+
+def same_reason(left_out: Iterable[LeftOut]) -> tuple[tuple[str, Finding], ...]:
+    """What is left out, e.g. `workloads BT.C, FT.C with method=balance-rr`, with each reason."""
+    names: dict[tuple[str, str, Finding], list[str]] = {}
+    for one in left_out:
+        names.setdefault((one.kind, one.part, one.finding), []).append(one.name)
+    return tuple(
+        (f"{kind}{'s' if len(them) > 1 else ''} {', '.join(them)} {part}".rstrip(), finding)
+        for (kind, part, finding), them in names.items()
+    )
+
+
+def cut_short(warnings: Iterable[Warning]) -> str:
+    """Message about a run that its time limit ended before the plan's end; else empty."""
+    return next((one.message for one in warnings if one.code == TIME_LIMIT), "")

@@ -8,14 +8,18 @@ from typing import Any
 
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
+from aferir.model.provenance import TIME_LIMIT
 from aferir.model.record import ALLOCATION, Record, Warning
 from aferir.model.stamps import in_order
+from aferir.model.units import format_duration
 from aferir.runner.pool import of_user_kernel
 from aferir.runner.preparation import warnings_of
 from aferir.runner.rounds import Session
-from aferir.runner.stopping import MOST_FAILURES, History, given_up
+from aferir.runner.stopping import MOST_FAILURES, History, given_up, most_repetitions
 
 _LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
+_MOST_NAMED = 4
+"""Largest number of cells that a warning names: a line of a terminal has room for no more."""
 
 
 def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tuple[Warning, ...]:
@@ -31,7 +35,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
         *unlike_hosts(plan, facts),
         *out_of_order(session.writer.records),
         *(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk),
-        *(() if in_time else (_time_limit(plan),)),
+        *(() if in_time else (_time_limit(session),)),
     )
 
 
@@ -162,10 +166,30 @@ def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
     return tuple(found)
 
 
-def _time_limit(plan: Plan) -> Warning:
+def _time_limit(session: Session) -> Warning:
+    """Warning about a run that its time limit ended: how much of the plan was carried out."""
+    plan, history = session.plan, session.history
+    done: dict[str, int] = {}
+    planned = 0
+    for cell in plan.cells:
+        most = most_repetitions(plan, history, cell, plan.warmup + plan.stop.maximum)
+        if cell.id in session.left_out or not most:
+            continue
+        done[cell.id] = sum(not record.warmup for record in history.of(cell.id))
+        planned += done[cell.id] if given_up(history, cell.id) else most
+    missing = [name for name, count in done.items() if not count]
+    limit = format_duration(round(plan.time_limit_s) or plan.time_limit_s)
     return Warning(
-        "time-limit",
-        f"the time limit of {plan.time_limit_s:g} s ended the run with fewer repetitions than "
-        "planned",
+        TIME_LIMIT,
+        f"the time limit of {limit} ended the run after "
+        f"{sum(done.values())} of at most {planned} repetitions{_without(missing)}",
         "raise `experiment.time_limit`, or ask for less",
     )
+
+
+def _without(cells: Sequence[str]) -> str:
+    """Clause about cells that have no repetition at all; empty if there are none."""
+    if not cells:
+        return ""
+    named, more = cells[:_MOST_NAMED], len(cells) - _MOST_NAMED
+    return f"; none is of {', '.join(named)}" + (f" and {more} other cells" if more > 0 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from aferir.errors import AferirError, MissingError
 from aferir.model.finding import Finding
 from aferir.model.parameters import names as parameter_names
 from aferir.model.plan import Cell, Plan, environment_family
-from aferir.model.provenance import LeftOut
+from aferir.model.provenance import LeftOut, same_reason
 from aferir.model.record import Warning
 from aferir.programs.base import Command, Program, read_parameters
 from aferir.programs.mpi import DEFAULT
@@ -48,57 +48,89 @@ def prepare(
     What an earlier start of the run left out stays out, so that all rounds have the same cells.
     Errors: MissingError if nothing at all can run.
     """
-    left_out: dict[tuple[str, str], LeftOut] = {(item.kind, item.name): item for item in earlier}
+    left_out = list(earlier)
     findings: list[Finding] = []
     images: dict[str, str] = {}
     packages: dict[str, tuple[str, ...]] = {
         spec.place: spec.packages
         for spec in plan.environments  # all of a kind on a host have the same
     }
-    for place, names in _by_place(plan, left_out).items():
+    for place, names in _by_place(plan, _environments(earlier)).items():
         progress.preparing(f"checking {place}")
         found, image, lacking = _environment(environments.get(place), place, packages[place])
         findings += [finding for finding in found if finding.status != "ok"]
         if lacking is None:
             images[place] = image
             continue
-        for name in names:
-            left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
+        left_out += [LeftOut(kind="environment", name=name, finding=lacking) for name in names]
     commands: dict[str, Command] = {}
+    without: dict[tuple[str, Finding], list[Cell]] = {}
     specs = {spec.name: spec for spec in plan.environments}
+    gone = _environments(left_out)
     for cell in plan.cells:
-        if ("environment", cell.environment) in left_out:
+        if cell.environment in gone:
             continue
         program = programs.get(cell.workload.program)
         spec = specs[cell.environment]
         command = _command(cell, program, kind=kinds[spec.kind], host=spec.host)
         if isinstance(command, Finding):
-            left_out["workload", cell.workload.name] = LeftOut(
-                kind="workload", name=cell.workload.name, finding=command
-            )
+            without.setdefault((cell.workload.name, command), []).append(cell)
         else:
             commands[cell.id] = command
-    for item in left_out.values():
-        progress.note(describe(item))
+    able = [cell for cell in plan.cells if cell.id in commands]
+    left_out += [
+        LeftOut(kind="workload", name=name, finding=finding, part=_part(cells, able))
+        for (name, finding), cells in without.items()
+    ]
+    left_out = list(dict.fromkeys(left_out))
+    for line in _descriptions(left_out):
+        progress.note(line)
     if not commands:
-        raise _nothing(left_out.values())
+        raise _nothing(left_out)
     return Ready(
         commands=commands,
         findings=tuple(findings),
-        left_out=tuple(left_out.values()),
+        left_out=tuple(left_out),
         images={kind: image for kind, image in images.items() if image},
     )
 
 
-def describe(item: LeftOut) -> str:
-    """One line that says what is left out, why, and how the missing part is installed."""
-    remedy = f"; {item.finding.remedy}" if item.finding.remedy else ""
-    return f"left out: {item.kind} `{item.name}`: {item.finding.message}{remedy}"
+def _environments(left_out: Iterable[LeftOut]) -> set[str]:
+    """Names of the environments that are left out."""
+    return {item.name for item in left_out if item.kind == "environment"}
+
+
+def _part(cells: Sequence[Cell], able: Sequence[Cell]) -> str:
+    """What `cells` of one workload share that its cells in `able` do not; empty if none is able."""
+    able = [cell for cell in able if cell.workload.name == cells[0].workload.name]
+    if not able:
+        return ""
+    every = [_marks(cell) for cell in cells]
+    others = [_marks(cell) for cell in able]
+    shared = [
+        mark
+        for mark in every[0]
+        if all(mark in marks for marks in every) and not all(mark in marks for marks in others)
+    ]
+    return f"with {', '.join(shared)}" if shared else "in part"
+
+
+def _marks(cell: Cell) -> list[str]:
+    """Its environment and its levels, as the name of its group has them."""
+    return [f"environment={environment_family(cell.environment)}", *cell.group.split("/")[1:]]
+
+
+def _descriptions(items: Iterable[LeftOut]) -> list[str]:
+    """One line for each reason: what is left out, why, and how the missing part is installed."""
+    return [
+        f"left out: {what}: {finding.message}" + (f"; {finding.remedy}" if finding.remedy else "")
+        for what, finding in same_reason(items)
+    ]
 
 
 def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
     """Warning if the baseline is left out, so that there are no ratios."""
-    out = {item.name for item in ready.left_out if item.kind == "environment"}
+    out = _environments(ready.left_out)
     baseline = {
         spec.name for spec in plan.environments if environment_family(spec.name) == plan.baseline
     }
@@ -113,10 +145,10 @@ def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
     )
 
 
-def _by_place(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[str, list[str]]:
+def _by_place(plan: Plan, left_out: Collection[str]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for spec in plan.environments:
-        if ("environment", spec.name) not in left_out:
+        if spec.name not in left_out:
             places.setdefault(spec.place, []).append(spec.name)
     return places
 
@@ -162,9 +194,9 @@ def _command(
     return command
 
 
-def _nothing(left_out: Iterable[LeftOut]) -> MissingError:
-    items = list(left_out)
+def _nothing(left_out: Sequence[LeftOut]) -> MissingError:
+    remedies = (item.finding.remedy for item in left_out if item.finding.remedy)
     return MissingError(
-        "nothing of this experiment can run here:\n  " + "\n  ".join(map(describe, items)),
-        remedy=next((i.finding.remedy for i in items if i.finding.remedy), "see `aferir doctor`"),
+        "nothing of this experiment can run here:\n  " + "\n  ".join(_descriptions(left_out)),
+        remedy=next(remedies, "see `aferir doctor`"),
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from aferir.errors import AferirError
 from aferir.model.plan import Plan
-from aferir.model.provenance import Provenance
+from aferir.model.provenance import Provenance, cut_short
 from aferir.store.history import Conditions, conditions
 from aferir.store.reported import FORMS, is_reported
 from aferir.store.run import (
@@ -37,7 +37,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "unfinished", "damaged"]
     records: int = 0
     note: str = ""
-    """Reason for the status `damaged`; empty otherwise."""
+    """Reason for the status `damaged`; of a complete run that its time limit ended, how much of its
+    plan was carried out.
+    """
     environments: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     conditions: Conditions | None = None
@@ -98,6 +100,7 @@ def one(folder: Path) -> Listed:
         title=plan.title or plan.name,
         status="complete" if complete else "unfinished",
         records=count,
+        note=cut_short(provenance.warnings) if complete else "",
         environments=tuple(spec.name for spec in plan.environments),
         workloads=tuple(dict.fromkeys(cell.workload.name for cell in plan.cells)),
         conditions=conditions(folder, manifest, provenance),

@@ -15,7 +15,7 @@ from aferir.errors import AferirError, RefusedError, UsageError
 from aferir.linux.refusal import refused
 from aferir.model.plain import plain_values
 from aferir.model.plan import Parameter, Plan, recorded_cells
-from aferir.model.provenance import Provenance
+from aferir.model.provenance import Provenance, cut_short
 from aferir.model.record import Record, Warning
 from aferir.store.lines import decode_lines, refuse_strangers
 
@@ -86,6 +86,12 @@ class _AsWritten(msgspec.Struct, frozen=True):
     environments: tuple[dict[str, object], ...]
 
 
+class _Warned(msgspec.Struct, frozen=True):
+    """Warnings of a stored provenance; its other fields are not decoded."""
+
+    warnings: tuple[Warning, ...] = ()
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a list of runs."""
 
@@ -95,7 +101,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "unfinished", "damaged", "unreadable"]
     records: int
     note: str = ""
-    """Reason why the run is damaged or unreadable."""
+    """Reason why the run is damaged or unreadable; of a complete run that its time limit ended, how
+    much of its plan was carried out.
+    """
 
 
 def open_run(folder: Path) -> Run:
@@ -281,9 +289,8 @@ def _summary(folder: Path) -> RunSummary | None:
         manifest = read_manifest(folder)
         name, created = manifest.name, manifest.created_unix_ns
         count = len(_records_of(folder, read_plan(folder)))
-        status: Literal["complete", "unfinished"] = (
-            "complete" if is_complete(folder, count) else "unfinished"
-        )
+        complete = is_complete(folder, count)
+        note = cut_short(read_json(folder / PROVENANCE, _Warned).warnings) if complete else ""
     except AferirError as error:
         return RunSummary(
             folder=folder,
@@ -294,7 +301,12 @@ def _summary(folder: Path) -> RunSummary | None:
             note=error.message,
         )
     return RunSummary(
-        folder=folder, name=name, created_unix_ns=created, status=status, records=count
+        folder=folder,
+        name=name,
+        created_unix_ns=created,
+        status="complete" if complete else "unfinished",
+        records=count,
+        note=note,
     )
 
 

@@ -52,7 +52,7 @@ def test_a_file_is_checked_for_a_described_machine_and_hosts_like_it(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert check(file, "--check", "--machine", "8,16GiB") == 0
-    assert "there.toml is right: 1 cells" in capsys.readouterr().out
+    assert "right: 1 cells, at most 1 repetitions within 1 min" in capsys.readouterr().out
     with pytest.raises(AferirError) as caught:
         check(file, "--check", "--machine", "4,16GiB")
     assert "asks for 8 CPUs, and this host has 4" in str(caught.value.message)

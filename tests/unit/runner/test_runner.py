@@ -89,7 +89,7 @@ def test_a_kind_that_is_missing_is_left_out_and_said_so(tmp_path: Path) -> None:
         "vm",
         "apt-get install it",
     )
-    assert watcher.notes == ["left out: environment `vm`: there is no emulator; apt-get install it"]
+    assert watcher.notes == ["left out: environment vm: there is no emulator; apt-get install it"]
     assert not vm.log
 
 
@@ -97,7 +97,16 @@ def test_a_program_that_is_missing_is_left_out(tmp_path: Path) -> None:
     watcher = Watcher()
     done = carry_out(tmp_path, experiment(workloads={"a": "", "b": "absent"}), watcher=watcher)
     assert {record.workload for record in done.records} == {"a", "allocation"}
-    assert "left out: workload `b`" in watcher.notes[0]
+    assert "left out: workload b: " in watcher.notes[0]
+
+
+def test_cells_that_cannot_run_are_named_by_the_levels_that_they_share(tmp_path: Path) -> None:
+    watcher = Watcher()
+    content = experiment(environments=["native"]) + b'[factors]\nscript = ["true", "absent"]\n'
+    done = carry_out(tmp_path, content, watcher=watcher)
+    assert {record.group for record in done.records if record.group} >= {"a/script=true"}
+    (note,) = watcher.notes
+    assert note.startswith("left out: workloads a, b with script=absent: ")
 
 
 def test_nothing_that_can_run_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:

@@ -43,7 +43,12 @@ def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path)
     native = timed("native", clock, taking(1.0, clock))
     done = carry_out(tmp_path, LONG, native, clock=clock)
     assert done.complete
-    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+    (warning,) = done.provenance.warnings
+    assert warning.code == "time-limit"
+    assert warning.message == (
+        "the time limit of 1 min 41 s ended the run after 98 of at most 600 repetitions"
+    )
+    assert [summary.note for summary in list_runs(tmp_path)] == [warning.message]
     assert clock.now_s() == 1100.0
     assert len(of(done, "native/a")) == len(of(done, "native/b")) == 50
 
@@ -79,7 +84,8 @@ def test_an_emulated_environment_never_takes_the_time_of_the_others(tmp_path: Pa
     assert done.complete
     assert len(of(done, "native/a")) == 1 + 8
     assert len(of(done, "vm/a")) == 2
-    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+    (warning,) = done.provenance.warnings
+    assert "10 s ended the run after 10 of at most 16 repetitions" in warning.message
     first = [record.cell for record in done.records if not record.warmup][:2]
     assert first == ["native/a", "vm/a"]
 
@@ -95,7 +101,9 @@ def test_a_program_that_the_time_limit_ended_is_no_failure(tmp_path: Path) -> No
     done = carry_out(tmp_path, content, timed("native", clock, behave), clock=clock)
     assert done.complete
     assert not [record for record in done.records if record.failure]
-    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+    (warning,) = done.provenance.warnings
+    assert warning.code == "time-limit"
+    assert warning.message.endswith("0 of at most 6 repetitions; none is of native/a, native/b")
 
 
 def test_time_spent_counts_over_starts_whatever_the_date_is(tmp_path: Path) -> None:

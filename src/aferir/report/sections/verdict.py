@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aferir.model.provenance import Provenance
+from aferir.model.provenance import Provenance, same_reason
 from aferir.model.record import Warning
 from aferir.report.blocks import Alerts, Block, Paragraph, Section, Statement, Statements, Subject
 from aferir.report.model import Evaluation
@@ -23,12 +23,8 @@ def alerts(provenance: Provenance | None) -> tuple[Warning, ...]:
     if provenance is None:
         return ()
     left_out = (
-        Warning(
-            "left out",
-            f"{left.kind} {left.name}: {left.finding.message}",
-            left.finding.remedy,
-        )
-        for left in provenance.left_out
+        Warning("left out", f"{what}: {finding.message}", finding.remedy)
+        for what, finding in same_reason(provenance.left_out)
     )
     return (*provenance.warnings, *left_out)
 
