@@ -43,11 +43,16 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def quantity_interval(value: float | None, interval: Interval | None, unit: str) -> str:
-    """A figure and its interval with the same prefix: `1.23 ms [1.20, 1.26]`."""
+    """A figure and its interval with one prefix, rounded alike: `1.23 ms [1.20, 1.26]`.
+
+    For a figure of 0 both follow from the wider end of its interval.
+    """
     if value is None or interval is None or not math.isfinite(value):
         return quantity(value, unit)
-    factor, shown = scale(value, unit)
-    decimals = max(_decimals(value / factor, 3), 0)
+    ends = (abs(end) for end in (interval.low, interval.high) if math.isfinite(end))
+    size = value or max(ends, default=0.0)
+    factor, shown = scale(size, unit)
+    decimals = _decimals(size / factor, 3)
     low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))
     return f"{number(value / factor)} {shown}".rstrip() + f" [{low}, {high}]"
 
@@ -141,7 +146,10 @@ def _decimals(value: float, digits: int) -> int:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    return f"{value:,.{decimals}f}" if math.isfinite(value) else number(value)
+    if not math.isfinite(value):
+        return number(value)
+    rounded = round(value, decimals) + 0.0  # makes -0.0 positive
+    return f"{rounded:,.{max(decimals, 0)}f}"
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:

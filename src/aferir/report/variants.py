@@ -63,7 +63,7 @@ def _sentence(
         said = change(ratio.estimate, ratio.interval)
         parts.append(f"{said} on {_rest(cell, factor)} (n = {ratio.n})")
     emulated = any(cell.emulated for pair in pairs for cell in pair)
-    marks = f"{_mark(factor, other)} against {_mark(factor, first)}"
+    marks = f"{_mark(pairs[0][0], factor)} against {_mark(pairs[0][1], factor)}"
     return [
         Sentence(
             environment=family,
@@ -75,9 +75,10 @@ def _sentence(
     ]
 
 
-def _mark(factor: str, level: Parameter) -> str:
-    shown = str(level).lower() if isinstance(level, bool) else str(level)
-    return f"{factor.removeprefix(ENVIRONMENT)}={shown}"
+def _mark(cell: CellResult, factor: str) -> str:
+    """The factor's level as the file writes it, e.g. `memory=2 GiB`, not as a number of bytes."""
+    marks = [part for part in cell.group.split("/") if part.startswith(f"{factor}=")]
+    return "/".join(marks).removeprefix(ENVIRONMENT)
 
 
 def _rest(cell: CellResult, factor: str) -> str:

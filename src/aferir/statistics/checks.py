@@ -201,12 +201,17 @@ def _inversions_at_most(n: int) -> tuple[float, ...]:
 
 
 def all_warnings(values: Values) -> tuple[Warning, ...]:
-    """Collect the warnings of every check; works with any number of samples, even equal ones."""
+    """Collect the warnings of every check; works with any number of samples, even equal ones.
+
+    No samples are no result, not a doubtful one, and have no warning of their own.
+    """
     array, warnings = finite(values)
-    if array.size < 2:
+    if array.size == 0:
+        return warnings
+    if array.size == 1:
         few = Warning(
             "too-few",
-            f"n = {array.size}: nothing can be said about the spread",
+            "n = 1: nothing can be said about the spread",
             "repeat at least 8 times",
         )
         return (*warnings, few)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aferir.model.plan import Cell, EnvironmentSpec, Parameter, Plan, StoppingRule, WorkloadSpec
+from aferir.config import parse
+from aferir.model.plan import (
+    Cell,
+    EnvironmentSpec,
+    HostLimits,
+    Parameter,
+    Plan,
+    StoppingRule,
+    WorkloadSpec,
+)
 from aferir.model.record import Record, Sample, Warning
+from aferir.registry import all_programs, kinds
 from aferir.report.analyse import analyse
 from aferir.report.model import EMULATED
 from aferir.report.write.html import html
+from tests.checkout import ROOT
 
 TENANTS: tuple[Mapping[str, Parameter], ...] = (
     {"environment.tenants": 1},
@@ -99,6 +110,13 @@ def test_other_factors_are_held_and_named() -> None:
     ]
     assert "on EP.W/merge_pages=false (n = 4)" in texts[0]
     assert "on FT.A/huge_pages=false (n = 4)" in texts[1]
+
+
+def test_a_size_is_named_as_in_the_file() -> None:
+    content = (ROOT / "experiments/instance-size-short.toml").read_bytes()
+    host = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
+    texts = sentences(parse(content, host, all_programs(), kinds()), {})
+    assert any("duration with memory=512MiB against memory=256MiB" in text for text in texts)
 
 
 def test_levels_that_a_curve_shows_are_left_to_it() -> None:

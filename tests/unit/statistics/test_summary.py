@@ -102,6 +102,7 @@ def test_the_median_interval_covers_whatever_the_distribution() -> None:
 def test_few_bad_and_constant_samples() -> None:
     assert summarise([]).n == 0
     assert summarise([]).mean is None
+    assert summarise([]).warnings == ()
     one = summarise([3.0])
     assert (one.n, one.mean, one.sd, one.mean_interval) == (1, 3.0, None, None)
     assert [w.code for w in one.warnings] == ["too-few"]

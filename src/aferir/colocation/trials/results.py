@@ -145,6 +145,11 @@ def _doubts(tried: Tried) -> Iterator[Warning]:
             f"requests were sent late under {', '.join(late)}",
             "a quieter machine, or a lower load",
         )
-    leaks = [arm.policy for arm in tried.arms if arm.leaked_cpus > 0]
+    leaks = {arm.policy: arm.leaked_cpus for arm in tried.arms if arm.leaked_cpus > 0}
     if leaks:
-        yield Warning("bandwidth-leaked", f"reserved for nobody after {', '.join(leaks)}")
+        yield Warning(
+            "bandwidth-leaked",
+            f"up to {max(leaks.values()):.2g} CPUs stayed reserved under SCHED_DEADLINE, although "
+            f"no thread has them, after {', '.join(leaks)}",
+            "write to kernel.sched_rt_runtime_us the value that it has: the kernel counts again",
+        )

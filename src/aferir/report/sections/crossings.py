@@ -23,7 +23,7 @@ def section(subject: Subject) -> Section | None:
             Paragraph(
                 "Curves over sizes that differ in one thing alone, against the first environment "
                 "or the first level of that factor. Between the two places the quartiles of both "
-                "overlap, or nothing was measured.",
+                "overlap, or nothing was measured; with few repetitions they cross by noise, too.",
                 quiet=True,
             ),
             Table(_HEADER, rows),

@@ -274,6 +274,25 @@ def costs() -> Evaluation:
     return with_costs(evaluated(*(one for one, _ in made)), study)
 
 
+def powers(source: str = "nut:ups") -> Evaluation:
+    """Readings of a source of power, as server-power.toml takes them: busy, and idle."""
+    return evaluated(
+        *(
+            Made(
+                spec=native(),
+                program="command",
+                parameters={"command": f"aferir power watch {source} --seconds 10 {load}--json"},
+                samples={"power_w": power_w, "cpu_used": used},
+                workload=name,
+            )
+            for name, load, power_w, used in (
+                ("busy", "--load ffmpeg ", 300.0, 0.97),
+                ("idle", "", 110.0, 0.3),
+            )
+        )
+    )
+
+
 RUNS: Mapping[str, Evaluation] = {
     "vod_streams_per_host": streams(),
     "allocation_latency": allocations(),
@@ -289,6 +308,6 @@ RUNS: Mapping[str, Evaluation] = {
     "virtual_cluster_concurrency": concurrent(),
     "distribution_effect": distributions(),
     "io_energy": costs(),
-    "server_power": costs(),
+    "server_power": powers(),
 }
 """A run by the name of the table that it answers, on two processors."""

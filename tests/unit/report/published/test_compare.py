@@ -53,6 +53,10 @@ def test_what_mello_measured_is_in_no_report_of_anything_else() -> None:
 def test_a_run_that_has_nothing_published_has_no_table() -> None:
     run = evaluated(Made(spec=native(), program="memory"))
     assert beside(KNOWN, run) == ()
+    (guest,) = made.allocations().allocations
+    box = msgspec.structs.replace(guest, environment="box", kind="container")
+    run = msgspec.structs.replace(run, allocations=(box,))
+    assert beside(KNOWN, run) == (), "the published ones are of guests"
     assert load(None) == load(REFERENCE / "nowhere") == ()
 
 
@@ -86,6 +90,17 @@ def test_a_figure_that_is_not_positive_is_subtracted() -> None:
     (found,) = beside([Known(declared, (row,))], made.read_costs())
     (one,) = found.rows[0].ours
     assert (one.relative, one.difference) == (False, -3.0)
+
+
+def test_power_is_comparable_by_a_ups_and_at_the_published_use_of_the_cpus() -> None:
+    """300 W beside the published 285.467 W; CPUs that are 30 % used are not idle."""
+    busy, idle = table("server_power", made.powers()).values()
+    assert busy.verdict == "comparable"
+    assert busy.ours[0].difference == pytest.approx(300 / 285.467)
+    assert (idle.verdict, idle.why) == ("not comparable", "CPUs 30 % used here, idle there")
+    modelled, _ = table("server_power", made.powers("model:server.json")).values()
+    assert modelled.why == "meter model here, UPS there"
+    assert modelled.ours[0].value == pytest.approx(300)
 
 
 def test_percent_are_compared_in_points() -> None:

@@ -19,6 +19,7 @@ HOST = HostLimits(cpus=tuple(range(PROCESSORS)), memory_bytes=32 * 2**30)
 STUDIES = {
     "vod_streams_per_host": ("vod-capacity", "vod-capacity-guests"),
     "vod_blocking": ("elasticmovie",),
+    "server_power": ("server-power",),
     "ntp_corrections": ("clock-ntp",),
     "rgap_sync": ("clock-mpi",),
     "ocean_rgap_vs_ntp": ("ocean-noise",),
@@ -32,7 +33,7 @@ FIGURES = dict.fromkeys(
     (
         *("streams", "blocked_percent", "clients_per_node", "correction_mean_s", "sync_s"),
         *("exchanges", "ntp_like_difference_s", "throughput_gflops", "b_eff_bps"),
-        "most_throughput_bps",
+        *("most_throughput_bps", "power_w", "cpu_used"),
     ),
     1.0,
 )

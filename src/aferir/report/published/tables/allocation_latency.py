@@ -10,8 +10,8 @@ from aferir.report.published.tables.clouds import NO_XEN, of_row, title
 from aferir.statistics.estimates import of_summary
 
 _PROGRAM = "elastic-allocation"
-_KINDS = {"vm": "vm", "container": "container", "cloud": "vm"}
-"""Technology of the instances, by kind of environment."""
+_KINDS = ("vm", "cloud")
+"""Kinds of environments whose instances are guests, as the published ones are."""
 
 
 def _of_program(seen: Seen) -> Iterator[Ours]:
@@ -21,7 +21,8 @@ def _of_program(seen: Seen) -> Iterator[Ours]:
 
 
 def _of_environments(seen: Seen) -> Iterator[Ours]:
-    """Allocations of the run's own environments, which have no cloud manager."""
+    """Allocations of the run's own environments; without a cloud they have no manager."""
+    keys = {cell.environment: cell.specification for cell in seen.evaluation.cells}
     for one in seen.evaluation.allocations:
         figure = of_summary(one.total)
         if figure is not None and one.kind in _KINDS:
@@ -30,7 +31,12 @@ def _of_environments(seen: Seen) -> Iterator[Ours]:
                 group="allocation",
                 emulated=one.emulated,
                 figure=figure,
-                conditions={"kind": one.kind, "technology": _KINDS[one.kind]},
+                conditions={
+                    "cloud.provider": "none",
+                    **keys.get(one.environment, {}),
+                    "kind": one.kind,
+                    "technology": "vm",
+                },
             )
 
 
