@@ -36,6 +36,20 @@ def test_every_file_and_short_form_of_the_guide_is_known() -> None:
     assert not {f"{name}{SUFFIX}" for name in without_short()} & {*short()}
 
 
+def test_the_guide_says_of_every_file_that_it_was_run_in_full_or_why_not() -> None:
+    guide = (ROOT / "docs/guides/studies.md").read_text(encoding="utf-8")
+    _, _, ran = guide.partition("## What was run")
+    ran, _, not_run = ran.partition("**Not run in full**")
+    whole = re.findall(r"^\| `([\w-]+)` \| full", ran, re.MULTILINE)
+    rest = [
+        name
+        for first in re.findall(r"^\|([^|]+)\|", not_run, re.MULTILINE)
+        for name in re.findall(r"`([\w-]+)`", first)
+    ]
+    assert sorted({*whole, *rest}) == sorted(full())
+    assert not {*whole} & {*rest}
+
+
 @pytest.mark.parametrize("name", [*short(), *full()])
 def test_limits_of_a_study_end_what_hangs_and_not_what_a_busy_machine_slows(name: str) -> None:
     document = tomllib.loads(file_of(name).read_text(encoding="utf-8"))
