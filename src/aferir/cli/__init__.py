@@ -40,7 +40,7 @@ from aferir.cli import (
     serve,
     streams,
 )
-from aferir.cli.verbs import add_verbs
+from aferir.cli.verbs import Parser, add_verbs
 from aferir.clock import verbs as clock
 from aferir.cluster import verbs as cluster
 from aferir.colocation import verbs as colocate
@@ -149,7 +149,7 @@ def _untold(options: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Parser of all verbs; the options of a verb are declared when it is chosen."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="aferir",
         description=_DESCRIPTION,
         epilog=_EPILOG,

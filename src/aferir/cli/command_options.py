@@ -144,11 +144,11 @@ def write_text(path: Path, text: str) -> None:
 
 def parameters(options: argparse.Namespace) -> dict[str, object]:
     """Parameters of the program `command`, from the options. Errors: UsageError."""
-    if bool(options.command) == bool(options.script):
-        raise UsageError(
-            "there is nothing to measure" if not options.script else "there are two commands",
-            remedy="write the command after --, e.g. aferir measure -- sleep 0.3",
-        )
+    if options.command and options.script:
+        raise UsageError("there are a command and a --script", remedy="leave one of them out")
+    if not options.command and not options.script:
+        remedy = "write the command after --, such as: -- sleep 0.3"
+        raise UsageError("there is nothing to measure", remedy=remedy)
     files = [*options.files, *_named(options.command, options.files)]
     return {
         "command": shlex.join(options.command),

@@ -3,11 +3,76 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import NoReturn
+
+_NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
+_VERB_MISSING = re.compile(r"arguments are required: VERB$")
 
 
-class _Verb(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name a remedy."""
+
+    def parse_known_args(  # type: ignore[override] # of the overloads, only what argparse itself calls
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, and refuse what this parser does not know, so that the error names its verb."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown[0])
+        return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error with a remedy, and exit with 2."""
+        if found := _NO_VERB.search(message):
+            self._complain(f"there is no verb `{found[1]}`", self._instead_of(found[1]))
+        if _VERB_MISSING.search(message):
+            self._complain("a verb is missing", f"`{self.prog} --help` lists them")
+        self._complain(message, f"`{self.prog} --help` explains all arguments", usage=True)
+
+    def _refuse(self, argument: str) -> NoReturn:
+        from aferir.model.words import choose
+
+        name = argument.partition("=")[0]
+        if not argument.startswith("-"):
+            self._complain(
+                f"`{argument}` is one argument too many",
+                "put quotes around what belongs together, and a command to be run after --",
+                usage=True,
+            )
+        if self._verbs():
+            remedy = f"options follow their verb: {self.prog} VERB {name}"
+        else:
+            remedy = choose(name, self._option_string_actions)
+        self._complain(f"there is no option `{name}`", remedy)
+
+    def _instead_of(self, word: str) -> str:
+        from aferir.model.words import choose
+
+        if word.endswith(".toml"):
+            return f"an experiment file is run by: aferir run {word}"
+        close = choose(word, self._verbs())
+        help_line = f"`{self.prog} --help` lists the verbs"
+        return f"{close} {help_line}" if close.startswith("did you mean") else help_line
+
+    def _verbs(self) -> list[str]:
+        return [
+            name
+            for action in self._actions
+            if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - argparse has no other way
+            for name in action.choices
+        ]
+
+    def _complain(self, message: str, remedy: str, *, usage: bool = False) -> NoReturn:
+        if usage:
+            self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {message}\n  remedy: {remedy}\n")
+
+
+class _Verb(Parser):
     """A parser whose options are declared only when its verb is chosen.
 
     Options made from a program's parameters import that program, which takes time.

@@ -89,8 +89,11 @@ def with_arms(
         problems.add("factors", said, "remove the factor, or [explain]")
         return list(environments), None
     explain = Explain(**values)
-    found = _chosen(explain, present(whole, kinds=kinds, host=host), read)
+    there = present(whole, kinds=kinds, host=host)
+    found = _chosen(explain, there, read)
     if not found.varied:
+        if there.varied and explain.causes:
+            return list(environments), None  # none of the causes exists, which is told already
         said = f"`{whole.name}` has no feature that could be taken away"
         read.wrong("environment", said, "explain another environment; `aferir measure` measures it")
         return list(environments), None

@@ -40,5 +40,5 @@ class Problems:
         head = f"{source} has {count} problem{'s' if count != 1 else ''}:"
         return UsageError(
             "\n  ".join([head, *lines]),
-            remedy=f"mend the file and start again; {reference} describes every key",
+            remedy=f"correct that and start again; {reference} describes every key",
         )

@@ -34,8 +34,11 @@ class Rounds(msgspec.Struct, frozen=True):
         if found is None:
             raise UsageError(f"-n {text} is no number of rounds", remedy="e.g. -n 20 or -n 5..50")
         least, most = int(found[1]), int(found[2] or found[1])
-        if not 1 <= least <= most:
-            raise UsageError(f"-n {text} has its ends the wrong way round", remedy="e.g. -n 5..50")
+        if least < 1:
+            raise UsageError(f"-n {text}: at least one round is needed", remedy="e.g. -n 5..50")
+        if least > most:
+            remedy = f"the smaller number comes first: -n {most}..{least}"
+            raise UsageError(f"-n {text} ends below its beginning", remedy=remedy)
         return Rounds(least, most)
 
 

@@ -44,8 +44,8 @@ _LEFT = Warning(
 )
 _UNCHECKED = Warning(
     "not-verified",
-    "nothing says that the program's results are right: its exit code alone was looked at",
-    "say what is right with `expect`, `expect_sha256` or `verify`",
+    "the program's results were not verified: only its exit code was checked",
+    "verify them with `expect`, `expect_sha256` or `verify`",
 )
 _CUT = Warning(
     "output-cut",
@@ -178,10 +178,21 @@ def _not_executed(report: Report, expected: Expected) -> ProgramError:
             f"there is no program `{name}` in this environment",
             remedy=f'add it to the image: packages = ["{package}"]'
             if package
-            else "check its name, name the Debian package that has it as `packages`, or take it "
-            "along with `files`",
+            else _other_than(name),
         )
     return ProgramError(f"the program `{name}` cannot be executed: {_text(report.said)}")
+
+
+def _other_than(name: str) -> str:
+    """Remedy for a program that does not exist."""
+    if name.startswith("-"):
+        return "options of aferir stand before --, and after it only the command"
+    if re.search(r"[\s|&;<>$]", name):
+        return "the command is started without a shell; `script` takes a line for one"
+    return (
+        "check its name, name the Debian package that has it (`packages`), or take its file along "
+        "(`files`); what a shell alone understands goes into `script`"
+    )
 
 
 def _ended_badly(report: Report, expected: Expected, code: int) -> ProgramError:
@@ -198,7 +209,8 @@ def _ended_badly(report: Report, expected: Expected, code: int) -> ProgramError:
         )
     return ProgramError(
         f"the program {how}{f': {said}' if said else ''}",
-        remedy="take along what it needs with `files`, or name other `exit_codes` that are right",
+        remedy="run it by hand; `files` takes along what it needs, and `exit_codes` names other "
+        "codes of success",
     )
 
 

@@ -122,6 +122,16 @@ def test_each_way_of_going_wrong_is_told_apart(
     assert remedy in error.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("program", "remedy"),
+    [("--in", "before --"), ("sleep 1 | cat", "without a shell"), ("cd", "`script`")],
+)
+def test_a_program_that_does_not_exist_is_told_by_its_name(program: str, remedy: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        read(report(Expected(program=program), **{**NOT_RUN, "errno": 2}))
+    assert remedy in error.value.remedy
+
+
 def test_what_is_no_report_is_told() -> None:
     for stdout in ("", "no", '{"program": 1}', "\x00" * 100):
         with pytest.raises(ProgramError, match="did not live to report"):

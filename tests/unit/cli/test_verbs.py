@@ -1,0 +1,33 @@
+"""A wrong command line is refused with the remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from aferir.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "`aferir --help` lists them"),
+        (["mesure", "--", "true"], "did you mean `measure`?"),
+        (["first.toml"], "aferir run first.toml"),
+        (["--json", "list"], "options follow their verb: aferir VERB --json"),
+        (["clock", "--json", "check"], "options follow their verb: aferir clock VERB --json"),
+        (
+            ["list", "--jsn"],
+            "aferir list: there is no option `--jsn`\n  remedy: did you mean `--json`?",
+        ),
+        (["list", "runs"], "`runs` is one argument too many"),
+        (["report"], "`aferir report --help` explains all arguments"),
+    ],
+    ids=str,
+)
+def test_a_wrong_command_line_is_refused_with_the_remedy(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
