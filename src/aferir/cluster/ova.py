@@ -54,7 +54,8 @@ def unpack(source: Path, folder: Path) -> Package:
         with source.open("rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             digests = _extract(tar, folder)
     except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error.strerror or error}") from None
+        told = f"{source} cannot be read: {error.strerror or error}"
+        raise UsageError(told, remedy="name a file that `aferir cluster save` wrote") from None
     except tarfile.ReadError as error:
         raise UsageError(f"{source} is no OVA, or was truncated: {error}") from None
     names = list(digests)

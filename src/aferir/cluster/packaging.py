@@ -91,6 +91,8 @@ def create_from_archive(asked: Description, archive: Path, progress: Progress = 
     """
     if manager.backend(asked).own_kernel:
         raise UsageError("a tar has no kernel to start guests with", remedy="--kind container")
+    if not archive.is_file():
+        raise UsageError(f"there is no file {archive}", remedy="name a tar of a root file system")
     manager.require(check(asked), built=True)
 
     def furnish(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aferir.cluster import configuration, manager, slurm, storing
 from aferir.cluster import description as d
 from aferir.cluster.description import Description
-from aferir.cluster.verbs import create
+from aferir.cluster.verbs import create, put
 from aferir.errors import UsageError
 from aferir.linux import journal
 
@@ -45,6 +45,35 @@ def test_a_cluster_that_stays_is_not_made_on_several_hosts(where: str, tmp_path:
     with pytest.raises(UsageError, match="ends with it") as refused:
         create.wanted(parser.parse_args(words[where]))
     assert "aferir cluster move" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "remedy"),
+    [
+        pytest.param("node = 4", "no key `node`", "did you mean `nodes`", id="unknown key"),
+        pytest.param('nodes = "4"', "`int`", "docs/guides/cluster.md", id="wrong type"),
+        pytest.param("slurm = yes", "is no TOML", "docs/guides/cluster.md", id="no TOML"),
+        pytest.param(None, "cannot be read", "docs/guides/cluster.md", id="no file"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_a_remedy(
+    text: str | None, told: str, remedy: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "lab.toml"
+    if text is not None:
+        file.write_text(f'name = "lab"\n{text}\n', encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    create.configure(parser)
+    with pytest.raises(UsageError, match=told) as refused:
+        create.wanted(parser.parse_args(["--file", str(file)]))
+    assert remedy in refused.value.remedy
+
+
+def test_a_file_that_is_not_there_is_not_put_into_a_cluster(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    put.configure(parser)
+    with pytest.raises(UsageError, match="there is no file"):
+        put.execute(parser.parse_args(["lab", str(tmp_path / "absent")]))
 
 
 def test_containers_have_no_network_device() -> None:

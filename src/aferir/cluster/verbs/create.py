@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "create"
 HELP = "make a cluster"
+_GUIDE = "docs/guides/cluster.md shows a file with the keys of a cluster"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -86,14 +88,7 @@ def wanted(options: argparse.Namespace) -> Description:
 
     from aferir.cluster.description import Description
 
-    values: dict[str, object] = {}
-    if options.file is not None:
-        try:
-            values = msgspec.toml.decode(options.file.read_bytes())
-        except OSError as error:
-            raise UsageError(f"{options.file} cannot be read: {error.strerror}") from None
-        except msgspec.DecodeError as error:
-            raise UsageError(f"{options.file} is no TOML: {error}") from None
+    values = _read(options.file) if options.file is not None else {}
     given = {
         key: getattr(options, key)
         for key in ("name", "nodes", "kind", "cpus", "boot", "slurm", "placement")
@@ -108,12 +103,40 @@ def wanted(options: argparse.Namespace) -> Description:
         )
     if "name" not in values:
         raise UsageError("the cluster needs a name", remedy="aferir cluster create NAME")
+    _refuse_unknown(values)
     if "memory" in values:
         values["memory_bytes"] = _bytes(str(values.pop("memory")))
     try:
         return msgspec.convert(values, Description)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the cluster cannot be made: {error}") from None
+        raise UsageError(f"the cluster cannot be made: {error}", remedy=_GUIDE) from None
+
+
+def _read(path: Path) -> dict[str, object]:
+    """The keys of a file. Errors: UsageError if it cannot be read, or is not TOML."""
+    import msgspec
+
+    try:
+        values: dict[str, object] = msgspec.toml.decode(path.read_bytes())
+    except OSError as error:
+        told = f"{path} cannot be read: {error.strerror or error}"
+        raise UsageError(told, remedy=_GUIDE) from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path} is no TOML: {error}", remedy=_GUIDE) from None
+    return values
+
+
+def _refuse_unknown(values: Mapping[str, object]) -> None:
+    """Check the names of all keys. Errors: UsageError that names the closest known one."""
+    import msgspec
+
+    from aferir.cluster.description import Description
+    from aferir.model.words import choose, printable
+
+    known = {field.encode_name for field in msgspec.structs.fields(Description)} | {"memory"}
+    for key in sorted(values.keys() - known):
+        told = f"a cluster has no key `{printable(key)}`"
+        raise UsageError(told, remedy=choose(key, sorted(known - {"memory_bytes"})))
 
 
 def _bytes(text: str) -> int:

@@ -18,7 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Copy each file."""
     from aferir.cluster import files, storing
+    from aferir.errors import UsageError
 
+    for path in options.file:
+        if not path.exists():
+            raise UsageError(f"there is no file {path}", remedy="name a file of this machine")
     with storing.locked(options.name):
         for path in options.file:
             files.put(storing.folder(options.name), path)
