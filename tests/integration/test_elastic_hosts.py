@@ -21,6 +21,7 @@ from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
 from aferir.image import userland
 from aferir.linux import journal, namespace
+from aferir.model.record import GUESTS_EMULATED
 from benchmarks.elastic.faults import sequences
 from tests.integration.support import first_answer, leftovers, own_state
 from tests.waiting import eventually
@@ -93,7 +94,11 @@ def test_a_node_of_the_cloud_answers_those_outside(state: Path, tmp_path: Path) 
 def test_a_guest_is_a_node_too(state: Path) -> None:
     if any(finding.status == "missing" for finding in simulated.check("vm")):
         pytest.skip("needs QEMU")
-    values = measured("allocation", "--technology", "vm", "--hosts", "1")["values"]
+    figures = measured("allocation", "--technology", "vm", "--hosts", "1")
+    emulated = any(one.status == "degraded" for one in simulated.check("vm"))
+    codes = [one["code"] for one in figures["doubts"]]
+    assert (GUESTS_EMULATED in codes) == emulated
+    values = figures["values"]
     assert values["tii_s"] > 0
     assert values["tlr_s"] > 0
     assert left(state) == []

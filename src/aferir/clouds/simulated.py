@@ -92,6 +92,8 @@ class SimulatedCloud:
             Host(k, namespace.name_of(entry, f"h{k}"), folder / f"host{k}")
             for k in range(1, layout.hosts + 1)
         )
+        self.emulated = False
+        """True as soon as an instance was created whose processor is emulated in software."""
         self._lock = threading.Lock()
         self._instances: dict[str, tuple[Host, int, Instance | None]] = {}
         self._number = 0
@@ -110,6 +112,7 @@ class SimulatedCloud:
             copied = time.perf_counter()
             address = address_of(host.number, place)
             instance = self._boot(name, host, place, address)
+            self.emulated = self.emulated or instance.emulated
             with self._lock:
                 self._instances[name] = (host, place, instance)
             limit_s = INSTANCES[self.layout.technology].limit_s

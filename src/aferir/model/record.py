@@ -14,6 +14,8 @@ or the allocation by the environment.
 """
 TIME = "time_s"
 """Value of `Series.along` for series over time, whose places are in s from their beginning."""
+GUESTS_EMULATED = "guests-emulated"
+"""Code of the warning that guests which the program itself started were emulated in software."""
 Better = Literal["", "lower", "higher"]
 """Direction in which a figure is better; empty: not declared."""
 

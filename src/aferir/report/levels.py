@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from aferir.model.record import GUESTS_EMULATED
 from aferir.report.formatting import listing, metric_name, quantity
 from aferir.report.model import CellResult, Sentence
 
@@ -63,7 +64,9 @@ def _level(cell: CellResult, metric: str) -> _Level | None:
 
 def _name(cell: CellResult) -> str:
     """Name of the group without its workload, which the beginning of the sentence names."""
-    return cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
+    emulated = GUESTS_EMULATED in {one.warning.code for one in cell.warnings}
+    name = cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
+    return f"{name} (guests emulated)" if emulated else name
 
 
 def _text(workload: str, metric: str, levels: list[_Level], absent: list[str]) -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
-from aferir.model.record import Failure, Record, Sample
+from aferir.model.record import GUESTS_EMULATED, Failure, Record, Sample, Warning
 from aferir.report.analyse import analyse
 from aferir.report.write.html import html
 
@@ -97,6 +97,17 @@ def test_environments_are_compared_as_ever_and_after_what_is_asked(metric: str, 
 def test_one_level_or_no_such_figure_makes_no_sentence() -> None:
     assert opening(plan(levels=("mptcp",)), {"mptcp": 0.1}) == []
     assert opening(plan("happiness"), dict.fromkeys(METHODS, 0.1)) == []
+
+
+def test_guests_that_the_program_emulated_are_called_so() -> None:
+    made = plan("gap_s", levels=("mptcp", "single"))
+    doubt = (Warning(GUESTS_EMULATED, "slow"),)
+    found = [
+        msgspec.structs.replace(record, warnings=doubt if "mptcp" in record.cell else ())
+        for record in records(made, {"mptcp": 0.2, "single": 0.1})
+    ]
+    (sentence,) = analyse(made, found).sentences
+    assert "single and 200 ms with method=mptcp (guests emulated) (medians" in sentence.text
 
 
 def test_the_page_shows_the_sentence_and_no_excuse() -> None:

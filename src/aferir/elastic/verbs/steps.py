@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from aferir.clouds.simulated import Layout
+from aferir.clouds.simulated import Layout, SimulatedCloud
 from aferir.elastic.program import (
     AllocationParameters,
     CapacityParameters,
@@ -24,6 +24,7 @@ from aferir.elastic.verbs.options import video_of
 from aferir.elastic.video import Video, doubts
 from aferir.errors import MissingError, UsageError
 from aferir.model.cloud import WANTED, Wanted
+from aferir.model.record import GUESTS_EMULATED, Warning
 from aferir.power.meter import Meter
 from aferir.programs.figures import Figures
 
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 Step: TypeAlias = AllocationParameters | CapacityParameters | LoadParameters | MovieParameters
 _HOSTS, _PER_HOST = 2, 4
+_EMULATED = Warning(
+    GUESTS_EMULATED,
+    "the guests ran on processors emulated in software, many times slower than real ones",
+    "read the figures as the emulator's; run where `aferir doctor` finds a working KVM",
+)
 REPETITION = "AFERIR_REPETITION"
 """Environment variable with the number of the repetition, which is part of the seed of arrivals."""
 
@@ -92,7 +98,7 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
             keep_allocation(layout, video, chosen.cache, seconds)
-    return figures
+        return _marked(figures, made.cloud)
 
 
 def _wanted(cloud: Path | None) -> Wanted | None:
@@ -171,7 +177,14 @@ def _movie(chosen: MovieParameters, video: Video, meter: Meter, *, live: int | N
         show = _show(chosen, video, per_node, layout.hosts * layout.per_host, expected)
         made = stack.enter_context(stage(layout, video, cache=chosen.cache, progress=_tell))
         with meter.counting():
-            return play(show, made.cloud, made.folder, live=listening, tell=_tell)
+            figures = play(show, made.cloud, made.folder, live=listening, tell=_tell)
+        return _marked(figures, made.cloud)
+
+
+def _marked(figures: Figures, cloud: SimulatedCloud) -> Figures:
+    """Figures with a warning if the cloud's guests were emulated."""
+    doubts = (_EMULATED,) if cloud.emulated else ()
+    return msgspec.structs.replace(figures, doubts=(*figures.doubts, *doubts))
 
 
 def _show(

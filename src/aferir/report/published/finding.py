@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from aferir.model.plan import Parameter
+from aferir.model.record import GUESTS_EMULATED
 from aferir.report.model import CellResult, CurvePoint
 from aferir.report.published.model import Finder, Ours, Seen
 from aferir.statistics.estimates import Estimate, of_interval, of_summary, quotient
@@ -101,7 +102,7 @@ def ours(seen: Seen, cell: CellResult, figure: Estimate, **more: Parameter) -> O
     return Ours(
         environment=cell.environment,
         group=cell.group,
-        emulated=cell.emulated,
+        emulated=cell.emulated or GUESTS_EMULATED in {one.warning.code for one in cell.warnings},
         figure=figure,
         conditions=conditions | more,
     )

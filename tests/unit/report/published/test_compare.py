@@ -3,7 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from aferir.report.model import Evaluation
+from aferir.model.record import GUESTS_EMULATED, Warning
+from aferir.report.model import CountedWarning, Evaluation
 from aferir.report.published.compare import beside, load
 from aferir.report.published.model import Beside, Condition, Known, Ours, Row, Table
 from aferir.report.published.tables import TABLES
@@ -159,6 +160,14 @@ def test_emulation_is_never_comparable() -> None:
     (found,) = beside([Known(declared, (row,))], made.read_costs())
     assert found.rows[0].verdict == "not comparable"
     assert found.rows[0].why == "emulated in software here"
+
+
+def test_guests_that_a_program_emulated_are_never_comparable() -> None:
+    run = made.allocations()
+    doubt = CountedWarning(Warning(GUESTS_EMULATED, "slow"))
+    cells = tuple(msgspec.structs.replace(one, warnings=(doubt,)) for one in run.cells)
+    run = msgspec.structs.replace(run, cells=cells, allocations=())
+    assert "emulated in software here" in table("allocation_latency", run)["OpenNebula, KVM"].why
 
 
 def test_the_nearest_figure_is_shown_where_none_compares() -> None:
