@@ -1,43 +1,55 @@
-"""Make synthetic runs of any width, and write them through the store like real ones."""
+"""Make synthetic runs of any width and length, in folders like those of real ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
 from aferir.model.provenance import Provenance
 from aferir.model.record import Failure, Record, Sample
 from aferir.store import create_run
+from aferir.store.lines import encode_line
+from aferir.store.run import COMPLETE, RECORDS, Ending
 
 _STATES = {"user": 90.0, "system": 6.0, "idle": 3.0, "steal": 1.0}
 FAILURE = Failure("time-limit", "it did not end within 60 s", "raise the limit")
 
 
 def write_run(runs: Path, *, environments: int, programs: int, repetitions: int) -> Path:
-    """Write a run and return its folder.
+    """Write a run and return its folder; its records are written at once, not each durably."""
+    plan = plan_of(environments, programs, repetitions)
+    with create_run(runs, plan, b"", Provenance(version="0.0.0")) as writer:
+        folder = writer.folder
+    lines = [encode_line(one) for one in _records(plan, environments, programs, repetitions)]
+    (folder / RECORDS).write_bytes(b"".join(lines))
+    ending = Ending(ended_unix_ns=0, records=len(lines))
+    (folder / COMPLETE).write_bytes(msgspec.json.encode(ending))
+    return folder
+
+
+def _records(plan: Plan, environments: int, programs: int, repetitions: int) -> Iterator[Record]:
+    """Records of a run.
 
     In the last environment, one repetition in ten fails and one in five takes three times as long;
     the others cost up to a tenth more than the first.
     """
-    plan = plan_of(environments, programs, repetitions)
     rng = np.random.default_rng(1)
     base = rng.lognormal(0, 1, programs)
     cost = 1 + rng.choice([0.0, 0.02, 0.1], (environments, programs))
     cost[0] = 1.0
-    with create_run(runs, plan, b"", Provenance(version="0.0.0")) as writer:
-        for repetition in range(repetitions):
-            for place, cell in enumerate(plan.cells):
-                program, environment = divmod(place, environments)
-                duration = base[program] * cost[environment, program] * rng.lognormal(0, 0.01)
-                last = environment == environments - 1
-                if last and rng.random() < 0.2:
-                    duration *= 3
-                failed = last and rng.random() < 0.1
-                writer.append(_record(rng, cell, repetition, float(duration), failed))
-        writer.finish()
-        return writer.folder
+    for repetition in range(repetitions):
+        for place, cell in enumerate(plan.cells):
+            program, environment = divmod(place, environments)
+            duration = base[program] * cost[environment, program] * rng.lognormal(0, 0.01)
+            last = environment == environments - 1
+            if last and rng.random() < 0.2:
+                duration *= 3
+            failed = last and rng.random() < 0.1
+            yield _record(rng, cell, repetition, float(duration), failed)
 
 
 def plan_of(environments: int, programs: int, repetitions: int) -> Plan:
