@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -20,6 +21,15 @@ from tests.checkout import ROOT
 jsonschema: Any = pytest.importorskip("jsonschema")
 FIXTURES = Path(__file__).parent / "fixtures"
 PUBLISHED = ROOT / "docs/reference/schemas"
+RELEASED = {
+    "run.json:1.1": "5430a7a6424d5cc9",
+    "plan.json:1.1": "aa4adbd8085c4207",
+    "provenance.json:1.1": "2633f95fc5a7f1bb",
+    "records.jsonl:1.1": "a8cf6fa89f70e5af",
+    "complete.json:1.1": "52eec0dddc76eccf",
+    "report.json:1.1": "49ca0f20e2633316",
+}
+"""Start of the SHA-256 of each schema that was in a release of aferir, by name and version."""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +79,13 @@ def test_a_file_with_another_shape_is_refused(name: str, run_of_before: Path) ->
 def test_the_published_schema_is_the_one_of_the_declarations(name: str) -> None:
     """A change raises the version in `schemas.py`; `make reference` publishes it."""
     assert json.loads((PUBLISHED / name).read_text(encoding="utf-8")) == schema(name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_schema_that_was_released_does_not_change(name: str) -> None:
+    """Raise the revision in `schemas.py` for a new field, the format for anything else."""
+    digest = hashlib.sha256(json.dumps(schema(name), sort_keys=True).encode()).hexdigest()[:16]
+    assert RELEASED.get(f"{name}:{FILES[name].version}", digest) == digest
 
 
 def test_every_file_has_a_schema_that_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
