@@ -156,7 +156,7 @@ def execute(options: argparse.Namespace) -> int:
     ]
     if len(chosen) != 1:
         raise UsageError(
-            "two versions are wanted, and in one way",
+            "a gate compares two versions, named in one of three ways",
             remedy="give --base and --head, or --base-command and --head-command, or --base-run "
             "and --head-run",
         )
@@ -186,7 +186,7 @@ def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict,
 
     if not (options.base and options.head and options.command):
         raise UsageError(
-            "two revisions and a command are wanted",
+            "two revisions and a command are needed",
             remedy="aferir gate --base main --head HEAD --build 'make' -- ./bench",
         )
     name = shlex.join(options.command)
@@ -200,7 +200,7 @@ def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict,
 def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Itself, str]:
     if not (options.base_command and options.head_command) or options.command:
         raise UsageError(
-            "two commands are wanted, and none after --",
+            "two commands are needed, and none after --",
             remedy="aferir gate --base-command './old' --head-command './new'",
         )
     arms = [
@@ -259,7 +259,7 @@ def _of_runs(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, str]
     from aferir.cli.gate_runs import of_two_runs
 
     if not (options.base_run and options.head_run):
-        raise UsageError("two runs are wanted", remedy="give both --base-run and --head-run")
+        raise UsageError("two runs are needed", remedy="give both --base-run and --head-run")
     return of_two_runs(options.base_run, options.head_run, options.metric, limits)
 
 

@@ -49,7 +49,12 @@ def _resolve(repository: Path, revision: str) -> str:
         return _git(
             repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"
         )
-    except ProgramError:
+    except ProgramError as error:
+        if "not a git repository" in error.message:
+            raise UsageError(
+                f"{repository.resolve()} is not in a git repository",
+                remedy="start it in a clone, or name one with --repository",
+            ) from None
         raise UsageError(
             f"git knows no revision {revision!r} in {repository}",
             remedy="name a branch, a tag or a commit; in a shallow clone fetch it first: "

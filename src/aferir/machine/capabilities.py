@@ -61,7 +61,7 @@ def _frequency(machine: MachineFacts) -> Finding:
 def _others(machine: MachineFacts) -> list[Finding]:
     found = []
     if machine.load[0] > _BUSY_PER_CPU * machine.cpus:
-        said = f"others keep {machine.load[0]:.1f} of {machine.cpus} CPUs busy"
+        said = f"the load average is {machine.load[0]:.1f} on {machine.cpus} CPUs"
         found.append(Finding("load", "degraded", said, "end what else runs here, or wait"))
     share = machine.steal_s / max(machine.uptime_s * machine.cpus, 1e-9)
     if share > 0.01:

@@ -83,6 +83,17 @@ def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
         pass
 
 
+def test_a_folder_without_a_repository_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.resolve().parent))
+    with (
+        pytest.raises(UsageError, match="not in a git repository"),
+        built(tmp_path, ("main", "HEAD"), "", 60),
+    ):
+        pass
+
+
 def test_a_revision_that_looks_like_an_option_is_refused(repository: Path) -> None:
     with pytest.raises(UsageError), built(repository, ("--help", "HEAD"), "", 60):
         pass

@@ -189,6 +189,8 @@ def _other_than(name: str) -> str:
         return "options of aferir stand before --, and after it only the command"
     if re.search(r"[\s|&;<>$]", name):
         return "the command is started without a shell; `script` takes a line for one"
+    if "/" in name:
+        return "check its path, build it (`--build` of aferir gate), or take it along with `files`"
     return (
         "check its name, name the Debian package that has it (`packages`), or take its file along "
         "(`files`); what a shell alone understands goes into `script`"

@@ -124,7 +124,12 @@ def test_each_way_of_going_wrong_is_told_apart(
 
 @pytest.mark.parametrize(
     ("program", "remedy"),
-    [("--in", "before --"), ("sleep 1 | cat", "without a shell"), ("cd", "`script`")],
+    [
+        ("--in", "before --"),
+        ("./sum", "build it"),
+        ("sleep 1 | cat", "without a shell"),
+        ("cd", "`script`"),
+    ],
 )
 def test_a_program_that_does_not_exist_is_told_by_its_name(program: str, remedy: str) -> None:
     with pytest.raises(ProgramError) as error:
