@@ -82,7 +82,11 @@ def sections(
 def published_beside(
     evaluation: Evaluation, provenance: Provenance | None, reference: Path | None
 ) -> tuple[TableBeside, ...]:
-    """Published tables in the folder `reference` with a figure that the run measured, too."""
-    cpus = provenance.facts.get("cpus") if provenance else None
-    processors = cpus if isinstance(cpus, int) else None
-    return beside(load(reference), evaluation, processors=processors)
+    """Published tables in the folder `reference` with a figure that the run measured, too.
+
+    The processors by which rows of clusters are matched are this machine's, and are not known where
+    programs ran on other hosts.
+    """
+    facts = provenance.facts if provenance else {}
+    here = {} if "hosts" in facts else facts.get("machine", {})
+    return beside(load(reference), evaluation, processors=here.get("cpus"))

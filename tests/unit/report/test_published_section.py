@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from aferir.machine import describe
+from aferir.machine.facts import collect
 from aferir.model.provenance import Provenance
 from aferir.report.analyse import analyse
 from aferir.report.write.html import html
@@ -33,8 +35,11 @@ def test_processors_are_those_of_the_run(provenance: Provenance) -> None:
     """Rows of clusters are matched by processes for each processor."""
     run = made_clusters.concurrent()
     assert "comparable: +4" not in markdown(run, reference=REFERENCE)
-    two = msgspec.structs.replace(provenance, facts={"cpus": 2})
+    facts = describe(msgspec.structs.replace(collect(), cpus=2), installed=False)
+    two = msgspec.structs.replace(provenance, facts=facts)
     assert "comparable: +4" in markdown(run, provenance=two, reference=REFERENCE)
+    elsewhere = msgspec.structs.replace(provenance, facts=facts | {"hosts": {"node1": facts}})
+    assert "comparable: +4" not in markdown(run, provenance=elsewhere, reference=REFERENCE)
 
 
 def test_emulated_guests_and_other_programs_claim_nothing(made_up: Any) -> None:
