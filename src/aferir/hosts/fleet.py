@@ -8,7 +8,7 @@ import msgspec
 
 from aferir.errors import ProgramError
 from aferir.model.plan import Plan
-from aferir.model.record import Record
+from aferir.model.record import Failure, Record
 from aferir.statistics import peers
 from aferir.statistics.peers import Standing
 
@@ -37,12 +37,16 @@ def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, d
     """Values by host and repetition. Errors: ProgramError if no host has that metric."""
     hosts = {spec.name: spec.host for spec in plan.environments}
     found: dict[str, dict[int, float]] = {}
+    failed: Failure | None = None
     for record in records:
+        failed = failed or record.failure
         if record.warmup or record.failure is not None:
             continue
         for sample in record.samples:
             if sample.metric == metric and sample.value > 0.0:
                 found.setdefault(hosts[record.environment], {})[record.repetition] = sample.value
+    if not found and failed is not None:
+        raise ProgramError(f"no host ran the command: {failed.message}", remedy=failed.remedy)
     if not found:
         raise ProgramError(
             f"no host gave a positive {metric}",

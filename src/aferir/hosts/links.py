@@ -40,9 +40,15 @@ class End(msgspec.Struct, frozen=True):
         self.instance.run(("sh", "-c", _AFERIR, "sh", *words), timeout_s=_STEP_S)
 
     def address(self) -> str:
-        """IPv4 address of the first interface; empty without one."""
+        """IPv4 address of the first interface; empty without one.
+
+        Errors: ProgramError if the host has no such interface.
+        """
         show = ("ip", "-json", "-4", "address", "show", "dev", self.interfaces[0])
-        found = json.loads(self.instance.run(show, timeout_s=_STEP_S).stdout or "[]")
+        try:
+            found = json.loads(self.instance.run(show, timeout_s=_STEP_S).stdout or "[]")
+        except ProgramError as error:
+            raise ProgramError(str(error), remedy="`ip link` there names its interfaces") from None
         addresses = (one for link in found for one in link.get("addr_info", ()))
         return next((str(one["local"]) for one in addresses if "local" in one), "")
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from aferir.errors import ProgramError
 from aferir.hosts import fleet
 from aferir.model.host import kind_of
+from aferir.model.record import Failure, Record
+from tests.unit.conftest import MadeUp
 
 VALUES = {
     f"node{k}": {turn: 1.0 + 0.001 * ((3 * k + turn) % 5) for turn in range(6)} for k in range(6)
@@ -53,3 +58,20 @@ def test_rounds_in_which_one_host_failed_do_not_count() -> None:
 def test_a_kind_is_a_processor_and_how_many() -> None:
     facts = {"machine": {"cpu_model": "Xeon", "cpus": 8, "kernel": "6.1", "memory_bytes": 5}}
     assert kind_of(facts) == "Xeon, 8 CPUs"
+
+
+def test_a_command_that_ran_on_no_host_is_told_with_its_reason(made_up: MadeUp) -> None:
+    plan = made_up.plan()
+    failed = Record(
+        cell="native/absent",
+        group="absent",
+        environment=plan.environments[0].name,
+        workload="absent",
+        repetition=0,
+        warmup=False,
+        started_unix_ns=0,
+        failure=Failure("program", "there is no program `./absent`", "name its path"),
+    )
+    with pytest.raises(ProgramError, match="there is no program") as told:
+        fleet.values_of(plan, [failed], "duration_s")
+    assert told.value.remedy == "name its path"
