@@ -245,7 +245,7 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
     else:
         orderly = False
         wait.until(
-            lambda: not (undo.processes(lambda words, _: name in words) or undo.any_under_way()),
+            lambda: not (undo.any_under_way() or undo.processes(lambda words, _: name in words)),
             wait.after(_END_S),
         )
     if not orderly:
