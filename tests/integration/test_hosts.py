@@ -14,11 +14,11 @@ import pytest
 
 from aferir.environments.measured import Asked
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.hosts import frames, messages, reaching
+from aferir.hosts import frames, messages, opening, reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
 from aferir.linux import journal, process, undo
-from aferir.model.host import AllocationSpec, HostSpec, SlurmKeys
+from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
 from aferir.programs.kernels import kernel_path
 from tests.asleep import nobody_elses
@@ -125,9 +125,10 @@ def test_a_host_with_a_meter_tells_the_energy_of_each_run(state: Path, tmp_path:
         "echo 'Message of the day' >&2; stty sane 2>/dev/null",
     ],
 )
-def test_what_a_host_prints_of_its_own_is_skipped(
-    tmp_path: Path, state: Path, greeting: str
+def test_what_a_host_prints_of_its_own_is_skipped_however_slow_it_is(
+    tmp_path: Path, state: Path, greeting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(opening, "STEP_S", 0.0)
     reach = script(tmp_path, f'{greeting}\nAFERIR_STATE={state} exec "$@"')
     line = Line(HostSpec(name="x", reach=reach))
     line.close()
@@ -229,12 +230,22 @@ def test_the_last_message_of_an_agent_answers_no_request(host: Host) -> None:
         os.close(descriptor)
 
 
-def test_a_host_that_was_lent_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aferir.hosts.opening._LENT_S", 0.0)
-    lent = AllocationSpec(name="slurm:1", nodes=1, keys=SlurmKeys())
-    silent = ("sh", "-c", "cat > /dev/null")
-    with pytest.raises(MissingError, match="does not answer within 0 s"):
-        Line(HostSpec(name="x", reach=silent, allocated=lent, number=1))
+def test_a_host_that_says_nothing_is_refused_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that another ssh holds may be dead: its sessions hang, and do not end."""
+    monkeypatch.setattr(opening, "STEP_S", 0.0)
+    monkeypatch.setattr(opening, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(opening, "_LOGIN_S", 0.0)
+    silent = "cat > /dev/null; :"  # the shell stays, with its output
+    with pytest.raises(MissingError, match="does not answer within 0 s") as refused:
+        Line(HostSpec(name="x", reach=("sh", "-c", silent)))
+    assert "is it up" in refused.value.remedy
+    held = 'case "$*" in "-O check"*) echo "Master running (pid=1)" >&2; exit; esac'
+    ssh = Path(script(tmp_path, f"{held}; {silent}")[0]).rename(tmp_path / "ssh")
+    with pytest.raises(MissingError, match="does not answer within 0 s") as refused:
+        Line(HostSpec(name="x", reach=(str(ssh), "x")))
+    assert f"{ssh} -O exit x" in refused.value.remedy
 
 
 def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:
