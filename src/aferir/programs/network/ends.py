@@ -12,20 +12,24 @@ from aferir.programs.base import Command
 
 LOOPBACK = "127.0.0.1"
 
-# As neither program reports when it listens, the client is tried until the server answers. iperf3
-# exits with 0 even if its connection was refused, and reports that only in its result. The server
-# is killed and waited for in any case, so that its port is free again.
+# As neither program reports when it listens, the client is tried until the server answers: as long
+# as it is refused and the server runs, however slow a busy machine is to start that; twenty times
+# where it fails for another reason. iperf3 exits with 0 even if its connection was refused, and
+# reports that only in its result; NPtcp prints the number of the error. The server is killed and
+# waited for in any case, so that its port is free again.
 _SCRIPT = """
 server=$1 client=$2
 $server >/dev/null 2>&1 &
 pid=$!
 trap 'kill $pid 2>/dev/null; wait $pid' EXIT
-for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+tries=20
+while [ $tries -gt 0 ]; do
   said=$($client)
   code=$?
   case $code$said in
-    0*refused*) ;;
+    *refused* | *errno=111*) ;;
     0*) break ;;
+    *) tries=$((tries - 1)) ;;
   esac
   kill -0 $pid 2>/dev/null || break
   sleep 0.1
@@ -35,7 +39,8 @@ exit $code
 """
 
 # The server runs on the second host, the client on the first; @ is the server's address, which the
-# client reaches.
+# client reaches. Whether the server still runs is not seen here: a client that is refused is tried
+# for a minute.
 _TWO_HOSTS = """
 server=$1 client=$2
 set -- $AFERIR_HOSTS
@@ -46,12 +51,14 @@ with() { printf '%s' "$1" | sed "s|@|$2|g"; }
 client=$(with "$client" "$2") server=$(with "$server" "$2")
 trap '"$AFERIR_ENTER" --stop "$other"' EXIT
 "$AFERIR_ENTER" --start "$other" "$server"
-for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+tries=600
+while [ $tries -gt 0 ]; do
   said=$(eval "$client")
   code=$?
   case $code$said in
-    0*refused*) ;;
+    *refused* | *errno=111*) tries=$((tries - 1)) ;;
     0*) break ;;
+    *) tries=$((tries - 30)) ;;
   esac
   sleep 0.1
 done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aferir.errors import ProgramError, UnverifiedError
-from aferir.linux import process
+from aferir.linux import ports, process
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Program
@@ -241,23 +242,35 @@ def test_a_result_that_was_cut_gives_no_wrong_number(cut: int) -> None:
         _figures_or_program_error(workload, text[:cut])
 
 
-def test_both_ends_are_tried_for_and_the_server_ends(tmp_path: Path) -> None:
-    """The client fails until the server has made a file, as if it had begun to listen."""
-    server = tmp_path / "server"
-    server.write_text(f"#!/bin/sh\nsleep 0.25\ntouch {tmp_path}/up\nexec sleep 6000\n")
-    client = tmp_path / "client"
-    client.write_text(f"#!/bin/sh\ntest -e {tmp_path}/up && echo measured || echo refused\n")
-    for path in (server, client):
-        path.chmod(0o755)
-    command = both_ends([str(server)], [str(client)])
-    done = process.run([str(command.program), *command.arguments])
+SERVER = """#!/bin/sh
+read -r _ < {folder}/begin
+: > {folder}/listens
+exec /bin/sleep 6000
+"""
+CLIENT = """#!/bin/sh
+if [ -e {folder}/listens ]; then echo measured; exit; fi
+echo refused
+echo >> {folder}/tries
+if [ $(wc -l < {folder}/tries) -eq 25 ]; then echo > {folder}/begin; fi
+"""
+
+
+def test_a_client_that_is_refused_is_tried_again_until_the_server_listens(tmp_path: Path) -> None:
+    """However late that is; the server ends with the client."""
+    os.mkfifo(tmp_path / "begin")
+    for name, text in (("server", SERVER), ("client", CLIENT), ("sleep", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text.format(folder=tmp_path), encoding="ascii")
+        (tmp_path / name).chmod(0o755)
+    command = both_ends([str(tmp_path / "server")], [str(tmp_path / "client")])
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = process.run([str(command.program), *command.arguments], environment=path)
     assert done.stdout == "measured\n"
 
 
 @pytest.mark.parametrize(
     ("program", "workload", "parameters"),
     [
-        ("iperf3", IPERF3, {"transfer_bytes": 2**24, "port": 5391}),
+        ("iperf3", IPERF3, {"transfer_bytes": 2**24}),
         ("NPtcp", NETPIPE, {"most_bytes": 16, "rounds": 10}),
         ("NPopenmpi", NETPIPE, {"most_bytes": 16, "rounds": 10, "transport": "mpi"}),
     ],
@@ -267,7 +280,9 @@ def test_the_peers_themselves_are_read(
 ) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not on this machine")
-    command = command_of(workload, parameters)
-    line = [str(command.program), *command.arguments]
-    done = process.run(line, environment=command.environment)
+    with ports.reserved() as port:
+        own = {"port": port} if workload is IPERF3 else {}
+        command = command_of(workload, {**parameters, **own})
+        line = [str(command.program), *command.arguments]
+        done = process.run(line, environment=command.environment)
     assert samples_of(workload, done.stdout)["duration_s"] > 0
