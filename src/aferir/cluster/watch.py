@@ -62,8 +62,11 @@ def watch(name: str) -> None:
     pid = os.getpid()
     said = f"{pid} {journal.start_time(pid)} {state.entry}"
     journal.write_durably(_file(name), said.encode())
-    pause_s = 1.0
-    while (found := storing.find(name)) is not None and found.entry == state.entry:
+    pause_s, path = 1.0, storing.state_file(name)
+    while True:
+        seen, found = _version(path), storing.find(name)
+        if found is None or found.entry != state.entry:
+            return
         clock = time.monotonic()
         try:
             _, replaced = manager.repair(name) if _any_dead(found) else (found, ())
@@ -76,7 +79,7 @@ def watch(name: str) -> None:
         if replaced:
             _log(name, f"{', '.join(replaced)} died; replaced in {time.monotonic() - clock:.1f} s")
         else:
-            _sleep_until_one_dies(found)
+            _sleep_until_one_dies(found, seen)
 
 
 def log(name: str) -> list[str]:
@@ -92,15 +95,20 @@ def _any_dead(state: State) -> bool:
     return not all(manager.is_alive(made, node) for node in state.nodes)
 
 
-def _sleep_until_one_dies(state: State) -> None:
-    """Wait until a node dies or the state file changes, which is checked every `_LOOK_S`."""
+def _sleep_until_one_dies(state: State, seen: tuple[int, int]) -> None:
+    """Wait until a node dies or the state file is no longer that of version `seen`.
+
+    The file is checked every `_LOOK_S`. A node that has died since it was seen alive has no process
+    to wait for any more.
+    """
     path = storing.state_file(state.description.name)
     with _handles(state) as handles:
+        if len(handles) < len(state.nodes):
+            return
         waiting = select.poll()
         for handle in handles:
             waiting.register(handle, select.POLLIN)
-        seen = _changed(path)
-        while not waiting.poll(_LOOK_S * 1000) and _changed(path) == seen:
+        while not waiting.poll(_LOOK_S * 1000) and _version(path) == seen:
             pass
 
 
@@ -122,11 +130,13 @@ def _handles(state: State) -> Iterator[list[int]]:
             os.close(handle)
 
 
-def _changed(path: Path) -> int:
+def _version(path: Path) -> tuple[int, int]:
+    """Version of a file that is replaced as a whole: its inode and its time; zeros without one."""
     try:
-        return path.stat().st_mtime_ns
+        about = path.stat()
     except OSError:
-        return 0
+        return 0, 0
+    return about.st_ino, about.st_mtime_ns
 
 
 def _log(name: str, text: str) -> None:
