@@ -16,6 +16,7 @@ import pytest
 
 from aferir.cli import main
 from aferir.clock.verbs import options
+from aferir.errors import ClockError
 from aferir.linux import process
 from tests.integration.support import own_state
 
@@ -75,24 +76,41 @@ def running(
         process.end(child)
 
 
-def sync(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert main(["clock", "sync", *words, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+def sync(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Output of `sync`, which is begun again where the server did not get to answer in time."""
+    while (code := main(["clock", "sync", *words])) == ClockError.exit_code:
+        capsys.readouterr()
+    assert code == 0
+    return capsys.readouterr().out
+
+
+@contextmanager
+def following(*words: str) -> Iterator[tuple[Running, dict[str, Any]]]:
+    """A `sync` that goes on, and its first line; begun again as by `sync`."""
+    while True:
+        with running("sync", *words) as client:
+            found = client.line()
+            if "error" not in found:
+                yield client, found
+                return
+        assert found["error"]["exit_code"] == ClockError.exit_code
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_one_look_over_the_loopback(
     address: str, key: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if address == "::1" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("there is no IPv6 here")
     with running("serve", "--address", address, "--port", "0", "--key", str(key)) as server:
         port = str(server.line()["port"])
-        found = sync(capsys, address, "--port", port, "--key", str(key), "--once")
+        words = (address, "--port", port, "--key", str(key), "--once", "--json")
+        found = json.loads(sync(capsys, *words))
         assert abs(found["offset_s"]) < found["bound_s"] + SET_WITHIN_S
         assert found["bound_s"] > 0
         assert (found["looks"], found["level"]) == (1, 1)
         assert found["dropped"] <= found["lost"]  # what comes too late on a busy machine
-        assert found["exchanges"] >= 25
+        assert found["exchanges"] > found["lost"]  # how many more, tests on simulated time ask
         assert server.stop()[1]["answered"] >= found["exchanges"] - found["lost"]
 
 
@@ -117,8 +135,8 @@ def test_the_first_server_makes_a_key_that_is_its_owners(tmp_path: Path) -> None
 def test_a_second_look_gives_the_rate_and_watching_a_growing_bound(key: Path) -> None:
     with running("serve", "--port", "0", "--key", str(key)) as server:
         port = str(server.line()["port"])
-        with running("sync", "127.0.0.1", "--port", port, "--key", str(key), "--watch") as client:
-            found = client.line()
+        words = ("127.0.0.1", "--port", port, "--key", str(key), "--watch")
+        with following(*words) as (client, found):
             assert found["looks"] == 2
             assert abs(found["rate"]) <= found["rate_uncertainty"] + 0.25e-6
             first = client.until("status")
@@ -134,12 +152,12 @@ def test_a_node_that_was_set_serves_the_next_level(
 ) -> None:
     with running("serve", "--port", "0", "--key", str(key)) as root:
         upper = ["127.0.0.1", "--port", str(root.line()["port"]), "--key", str(key)]
-        with running("sync", *upper, "--once", "--serve", "127.0.0.1", "--serve-port", "0") as node:
-            timeline = node.line()["timeline"]
+        below = ("--once", "--serve", "127.0.0.1", "--serve-port", "0")
+        with following(*upper, *below) as (node, set_by):
             serving = node.until("serving")
             lower = ["127.0.0.1", "--port", str(serving["port"]), "--key", str(key), "--once"]
-            found = sync(capsys, *lower)
-            assert (found["level"], found["timeline"]) == (2, timeline)
+            found = json.loads(sync(capsys, *lower, "--json"))
+            assert (found["level"], found["timeline"]) == (2, set_by["timeline"])
             while node.until("status")["served"]["answered"] == 0:
                 pass  # lines from before it was asked
 
@@ -181,8 +199,7 @@ def test_a_counter_that_is_not_constant_is_refused_unless_told(
 def test_words_for_people(key: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running("serve", "--port", "0", "--key", str(key)) as server:
         port = str(server.line()["port"])
-        assert main(["clock", "sync", "127.0.0.1", "--port", port, "--key", str(key)]) == 0
-        out = capsys.readouterr().out
+        out = sync(capsys, "127.0.0.1", "--port", port, "--key", str(key))
         for word in ("offset", "bound", "ppm ±", "round trip", "exchanges", "level       1"):
             assert word in out
 
@@ -208,7 +225,10 @@ def test_between_two_hosts_the_one_clock_they_share_is_found(
         with running("serve", *place, inside=there, environment=mark) as server:
             assert server.line()["address"] == pair.server_address
             asking = [*here, *AFERIR, "sync", pair.server_address, "--key", str(key), "--json"]
-            done = process.run([*asking, "--once"], environment=mark, timeout_s=600)
-            found = json.loads(done.stdout)
+            found = {}
+            while "offset_s" not in found:  # as by `sync`
+                done = process.run([*asking, "--once"], environment=mark, check=False)
+                assert done.exit_code in (0, ClockError.exit_code)
+                found = json.loads(done.stdout)
             # Both ends read one system clock, to which the served time was set.
             assert abs(found["offset_s"]) < found["bound_s"] + SET_WITHIN_S

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
 
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import State
+from aferir.errors import ProgramError
 from aferir.linux import journal, process
 from tests.waiting import eventually
 
@@ -43,3 +45,10 @@ def kill_once(cluster: str, name: str, started: Path) -> None:
     """Kill the process as soon as that file exists."""
     eventually(started.exists)
     kill(cluster, name)
+
+
+def answer(cluster: str, *command: str) -> list[str]:
+    """Words that a command on the front end prints; none while its server does not run yet."""
+    with contextlib.suppress(ProgramError):
+        return run(cluster, *command).split()
+    return []

@@ -21,7 +21,7 @@ from aferir.image import userland
 from aferir.linux import journal, process
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
 from aferir.model.plan import EnvironmentSpec
-from tests.integration.cluster_support import run
+from tests.integration.cluster_support import answer, run
 from tests.integration.support import own_state
 from tests.waiting import eventually
 
@@ -74,7 +74,7 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             pytest.skip(f"{error.message}; {error.remedy}")
         manager.create(asked)
         try:
-            eventually(lambda: "idle" in run("lent", "sinfo", "-h", "-N", "-o", "%T"))
+            eventually(lambda: answer("lent", "sinfo", "-h", "-N", "-o", "%T") == ["idle"] * 2)
             yield "lent"
         finally:
             manager.destroy("lent")
@@ -115,7 +115,8 @@ def test_a_controller_that_is_killed_leaves_no_job(batch: str, tmp_path: Path) -
         stdout=-1,
         stderr=-1,
     )
-    eventually(lambda: any(name.startswith("aferir-") for name in jobs(batch)))
+    listed = ("squeue", "-h", "-o", "%j")
+    eventually(lambda: any(name.startswith("aferir-") for name in answer(batch, *listed)))
     child.kill()
     child.communicate()
     eventually(lambda: jobs(batch) == [])

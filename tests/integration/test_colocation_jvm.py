@@ -16,6 +16,7 @@ import pytest
 
 from aferir.colocation import jvm, service
 from aferir.linux import process
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 _JAVA = """
@@ -64,8 +65,12 @@ def _socket_of(pid: int) -> Path:
 
 
 def _searching(pid: int) -> list[str]:
-    """Names of the threads that live for ever; others, such as compilers, may end meanwhile."""
-    found = {tid: name for tid, name in jvm.thread_names(pid).items() if "search" in name}
+    """Names of the threads that live for ever; others, such as compilers, may end meanwhile.
+
+    A JVM that does not get a processor in time has told none: the controller asks again later.
+    """
+    told = eventually(lambda: jvm.thread_names(pid))
+    found = {tid: name for tid, name in told.items() if "search" in name}
     assert found.keys() <= service.threads((pid,)).keys()
     return sorted(found.values())
 

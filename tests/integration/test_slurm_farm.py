@@ -24,7 +24,7 @@ from aferir.errors import MissingError
 from aferir.image import userland
 from aferir.linux import cgroup, journal, process
 from aferir.store import open_run
-from tests.integration.cluster_support import run
+from tests.integration.cluster_support import answer, run
 from tests.integration.farm_experiment import EXPERIMENT
 from tests.integration.support import built, own_state
 from tests.waiting import eventually
@@ -68,7 +68,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[State]:
             try:
                 for node in state.nodes:
                     _enter(state, node, _groups(have))
-                eventually(lambda: run("farm", "sinfo", "-h", "-N", "-o", "%T").split() == _IDLE)
+                eventually(lambda: answer("farm", "sinfo", "-h", "-N", "-o", "%T") == _IDLE)
                 yield state
             finally:
                 manager.destroy("farm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,7 +128,7 @@ def test_a_thread_may_take_another_name_long_after_its_birth() -> None:
 
 
 def test_a_process_may_take_the_name_of_the_service_long_after_its_birth() -> None:
-    name = "named-late-7f3a"
+    name = f"late-{secrets.token_hex(4)}"  # at most 15 bytes (proc(5), comm)
     with naming("process") as child:
         looked = service.Processes(parse_spec(f"comm:{name}"))
         for _ in range(3):

@@ -47,8 +47,11 @@ def needs_root() -> None:
 
 
 def assert_timed(metrics: Mapping[str, float], done: Completed) -> None:
-    """Time of processors of the measured part: some, and no more than all had in the whole run."""
+    """Time of processors of the measured part: some, and no more than all had in the whole run.
+
+    How it is divided, the kernel's ticks tell: of a short run they may have seen one part alone.
+    """
     own = metrics["timed_user_s"] + metrics["timed_system_s"]
     cpus = os.cpu_count() or 1
     assert 0 < own <= cpus * done.duration_s
-    assert metrics["timed_user_s"] > 0
+    assert min(metrics["timed_user_s"], metrics["timed_system_s"]) >= 0
