@@ -41,7 +41,7 @@ USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
 _OURS = "ours"
 """Detail of a journal entry which says that the server was started by aferir."""
 _SERVICE_LIMIT_S = 60.0
-_BUSY_LIMIT_S = 10.0
+_BUSY_LIMIT_S = 60.0
 _INIT = """#!/bin/sh
 ip link set lo up
 {start}

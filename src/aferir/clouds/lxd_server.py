@@ -20,7 +20,7 @@ NETWORK = "10.78.0"
 _BRIDGE = "instances"
 _POOL = "memory"
 _START_LIMIT_S = 60.0
-_TIME_LIMIT_S = 20.0
+_TIME_LIMIT_S = 60.0
 
 # Runs in a mount namespace that ends with its last process, and LXD's mounts with it. /sys is
 # mounted again, as ip-netns(8) does, so that LXD sees the interfaces of its own network; as that

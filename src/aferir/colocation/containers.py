@@ -21,7 +21,8 @@ _ENGINES = (
     ("docker", "inspect", "--type=container", "--format={{.Id}}"),
 )
 """Commands that print the identifier of the container whose name follows."""
-_LIMIT_S = 10.0
+_LIMIT_S = 60.0
+"""Time limit in s of such a command: a container that is not found on a busy machine is refused."""
 _LXC = re.compile(r"lxc(?:\.payload)?[./](?P<name>[^/]+)$")
 _ID = re.compile(r"(?:^|-)([0-9a-f]{64})(?:\.scope)?$")
 _POD = re.compile(r"(?:^|-)pod([0-9a-f_-]+?)(?:\.slice)?$")

@@ -21,7 +21,7 @@ _RUNS = Path("/run/systemd/system")
 """Folder that exists if and only if systemd is the first process (sd_booted(3))."""
 _CONTROLLERS = "cpu cpuset io memory"
 _ROOT_SLICE = "-.slice"
-_FORGET_S = 5.0
+_FORGET_S = 60.0
 _HOLDER = ("sh", "-c", "echo entered; exec sleep infinity")
 """Command that keeps the scope alive while the batch restarts: a scope ends with its last process.
 """

@@ -17,7 +17,8 @@ from aferir.elastic.video import NAME, SENT_BPS
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import ports, process, scratch, wait
 
-_START_S = 10.0
+_START_S = 60.0
+"""Time limit in s for NGINX to listen, which takes it milliseconds where a processor is free."""
 _CONNECTIONS = 20_000
 _INSIDE = Path("/srv/aferir")
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

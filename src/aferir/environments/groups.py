@@ -13,7 +13,8 @@ from aferir.linux import affinity, cgroup, wait
 from aferir.linux.journal import Entry
 from aferir.model.plan import EnvironmentSpec
 
-_FREEZE_S = 10.0
+_FREEZE_S = 60.0
+"""Time limit in s for processes to stop: one that waits for a disk stops once the disk answers."""
 
 
 def name_of(entry: Entry) -> str:

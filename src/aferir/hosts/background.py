@@ -14,6 +14,8 @@ from aferir.errors import AferirError
 from aferir.linux import wait
 
 _TELL = 'echo $$ > "$1.new"; mv "$1.new" "$1"; shift; exec "$@"'
+_STARTING_S = 60.0
+"""Time limit in s for the program to start: one that starts later is not ended by `end`."""
 _ENDING_S = 5.0
 
 
@@ -26,16 +28,20 @@ class Background:
         command = ("sh", "-c", _TELL, "sh", str(mark), *line)
         self._thread = threading.Thread(target=self._run, args=(instance, command), daemon=True)
         self._thread.start()
-        wait.until(lambda: self._told() or not self._thread.is_alive(), wait.after(_ENDING_S))
+        self._await_start()
 
     def end(self) -> None:
         """Send SIGTERM, then SIGKILL after 5 s; does nothing if it has ended already."""
+        self._await_start()
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._thread.is_alive() and self._told():
                 with suppress(OSError, ValueError):
                     os.kill(int(self._mark.read_text(encoding="ascii")), number)
             self._thread.join(_ENDING_S)
         self._mark.unlink(missing_ok=True)
+
+    def _await_start(self) -> None:
+        wait.until(lambda: self._told() or not self._thread.is_alive(), wait.after(_STARTING_S))
 
     def _told(self) -> bool:
         return self._mark.exists()

@@ -19,7 +19,8 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr
 """Search path of all environments, so that a name is the same program natively and in an image."""
 STATUS = Path("/var/lib/dpkg/status")
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
-_LIMIT_S = 20.0
+_LIMIT_S = 300.0
+"""Time limit in s of dpkg and ldd: what they do not tell is left out of images without notice."""
 _WHOLE = {"python3-minimal": "python3", "python3.11-minimal": "python3", "perl-base": "perl"}
 """Packages that replace a package with a bare interpreter, to add the standard library that scripts
 expect.
