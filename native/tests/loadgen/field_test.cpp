@@ -68,7 +68,7 @@ Measured asked(const Target& target, const std::vector<Target>& addresses = {}) 
     plan.addresses = addresses;
     plan.steps = {{0, 50.0}};
     plan.duration = kSecond / 2;
-    plan.patience = 20 * kSecond;
+    plan.patience = 600 * kSecond;
     plan.connections = 8;
     plan.seed = 1;
     return send_requests(plan);
@@ -154,8 +154,8 @@ Settings viewer(const Target& start) {
     made.start = start;
     made.bytes_per_second = 100'000.0;
     made.startup_s = 0.1;
-    made.patience = 20 * kSecond;
-    made.silence = 20 * kSecond;
+    made.patience = 600 * kSecond;
+    made.silence = 600 * kSecond;
     return made;
 }
 
