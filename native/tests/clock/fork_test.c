@@ -9,7 +9,7 @@
 #include "aferir/rgap.h"
 #include "check.h"
 
-enum { PATIENCE_S = 60 };
+enum { PATIENCE_S = 600 };
 
 static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static struct rvec* rvec;

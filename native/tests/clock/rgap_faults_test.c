@@ -23,11 +23,15 @@ static void survives_a_bad_path(void) {
     struct rgap_facts facts;
     struct rgap_server_facts served;
     CHECK(created(&clock, &config) == RGAP_OK);
-    rgap_info(clock, &facts);
-    rgap_server_info(server, &served);
-    CHECK(facts.malformed + facts.foreign > 0);
-    CHECK(served.malformed + served.foreign > 0);
-    check_inside(clock);
+    for (;;) { /* however few messages a look has on a busy machine */
+        rgap_info(clock, &facts);
+        rgap_server_info(server, &served);
+        check_inside(clock);
+        if (facts.malformed + facts.foreign > 0 && served.malformed + served.foreign > 0) {
+            break;
+        }
+        CHECK(looked(clock) == RGAP_OK);
+    }
     rgap_destroy(clock);
     proxy_stop(proxy);
     rgap_server_stop(server);
@@ -54,8 +58,9 @@ static void goes_on_without_its_server(void) {
     rgap_destroy(clock);
 }
 
-/* Another server on the same port has another time, which is not mixed with that of the first. */
-static void notices_another_timeline(void) {
+/* Another server on the same port has another time, which is not mixed with that of the first.
+ * Returns 0 if another program has taken the port in between. */
+static int another_timeline_is_noticed(void) {
     uint16_t port;
     struct rgap_server* server = serve("127.0.0.1", NULL, &port);
     struct rgap_config config = config_to("127.0.0.1", port);
@@ -69,11 +74,20 @@ static void notices_another_timeline(void) {
     again.key = KEY;
     again.key_length = 32;
     again.source = rgap_source_rvec(rvec);
-    CHECK(rgap_server_start(&server, &again) == RGAP_OK);
-    CHECK(rgap_look(clock) == RGAP_ERROR_OTHER_TIMELINE);
+    if (rgap_server_start(&server, &again) != RGAP_OK) {
+        rgap_destroy(clock);
+        return 0;
+    }
+    CHECK(looked(clock) == RGAP_ERROR_OTHER_TIMELINE);
     check_inside(clock);
     rgap_destroy(clock);
     rgap_server_stop(server);
+    return 1;
+}
+
+static void notices_another_timeline(void) {
+    while (!another_timeline_is_noticed()) {
+    }
 }
 
 static void refuses_what_makes_no_sense(void) {
@@ -121,11 +135,7 @@ static void growing_doubt(void* context, struct rgap_doubt* out) {
     if (clock != NULL) {
         growing->looks_again = NULL;
         growing->doubt_ns += 10000000000U;
-        int status = rgap_look(clock);
-        for (int i = 0; i < 20 && status != RGAP_OK; ++i) {
-            status = rgap_look(clock);
-        }
-        CHECK(status == RGAP_OK);
+        CHECK(looked(clock) == RGAP_OK);
     }
 }
 

@@ -54,8 +54,17 @@ static inline struct rgap_config config_to(const char* address, uint16_t port) {
  * client waits. */
 static inline int created(struct rgap** clock, const struct rgap_config* config) {
     int status = rgap_create(clock, config);
-    for (int i = 0; i < 20 && status != RGAP_OK; ++i) {
+    while (status == RGAP_ERROR_NO_ANSWER) {
         status = rgap_create(clock, config);
+    }
+    return status;
+}
+
+/* Takes a look, with repeated attempts as in created(). */
+static inline int looked(struct rgap* clock) {
+    int status = rgap_look(clock);
+    while (status == RGAP_ERROR_NO_ANSWER) {
+        status = rgap_look(clock);
     }
     return status;
 }
