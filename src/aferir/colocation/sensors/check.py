@@ -34,7 +34,10 @@ def seen(
     whole = together(looks)
     words = told(whole, sla, f"in {format_duration(seconds)}", seconds)
     if isinstance(sensor, LogSensor) and not whole.lines:
-        words += told(sensor.past(), sla, "at the end of the log as it was", 0.0)
+        past = told(sensor.past(), sla, "in the log's last lines", 0.0)
+        words += [line for line in past if line not in words]
+    if not (whole.problem or whole.latencies.total or whole.failed):
+        words.append("no answer came meanwhile: check again while requests are sent")
     return words, whole.problem
 
 

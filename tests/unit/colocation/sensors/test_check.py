@@ -45,7 +45,8 @@ def test_of_a_quiet_log_its_end_is_read(tmp_path: Path) -> None:
     assert isinstance(sensor, LogSensor)
     lines, problem = check.seen(sensor, SLA, pause=lambda _: None)
     assert lines[0] == "answers in 2 s: 0"
-    assert lines[1].startswith("answers at the end of the log as it was: 5")
+    assert lines[1].startswith("answers in the log's last lines: 5")
+    assert "while requests are sent" in lines[-1]
     assert problem == ""
     log.unlink()
     assert (
