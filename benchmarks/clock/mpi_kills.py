@@ -173,7 +173,7 @@ def _start(lab: Lab) -> Job:
     err = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
     before = frozenset(_ranks(lab.hosts.mark))
     child = process.start(
-        [*lab.command, str(lab.program), str(_ROUNDS), "--hosts"],
+        [*lab.command, str(lab.program), str(_ROUNDS), "--hosts-may-hang"],
         stdout=out.fileno(),
         stderr=err.fileno(),
         environment={MARK: lab.hosts.mark},
