@@ -28,3 +28,8 @@ def console(*, stderr: bool = False) -> Console:
 def status(text: str) -> AbstractContextManager[Any]:
     """Show that something is in progress, on a terminal only."""
     return console(stderr=True).status(text) if sys.stderr.isatty() else nullcontext()
+
+
+def note(text: str) -> None:
+    """Print a message on standard error."""
+    print(text, file=sys.stderr)

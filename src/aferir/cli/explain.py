@@ -167,9 +167,10 @@ def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
 def _try(plan: Plan, name: str) -> None:
     """Allocate an instance of the environment `name`, and release it. Errors: those of its kind."""
     from aferir import registry
+    from aferir.cli.console import note
 
     spec = next(one for one in plan.environments if one.name == name)
-    environment = registry.kinds()[spec.kind].make(registry.context())
+    environment = registry.kinds()[spec.kind].make(registry.context(note))
     environment.prepare(spec.packages)
     environment.allocate(spec).release()
 

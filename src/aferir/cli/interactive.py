@@ -55,11 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Make all requests of each environment; returns 1 if one of them failed."""
     from aferir import registry
-    from aferir.cli.console import status
+    from aferir.cli.console import note, status
 
     found: dict[str, Outcome] = {}
     for spec in _specifications(options.environments):
-        environment = registry.by_kind(spec.kind)
+        environment = registry.by_kind(spec.kind, note)
         with status(f"{options.requests} requests for {spec.name}"):
             environment.prepare()
             found[spec.name] = _asked(environment, spec, options)

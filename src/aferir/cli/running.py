@@ -91,7 +91,7 @@ def carry_out(
             ),
             facts=machine.describe() | ({} if others is None else {"hosts": others.facts()}),
             elsewhere={} if others is None else others.places(plan),
-            context=registry.context(),
+            context=registry.context(progress.preparing),
             progress=progress,
             fresh=fresh,
             reports=reports,

@@ -115,7 +115,7 @@ def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
 
 
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str = "") -> Image:
-    """The image of this host with `extra` packages; built if not in the cache (15 to 60 s).
+    """The image of this host with `extra` packages; built if not in the cache (about a minute).
 
     Errors: MissingError if `check` has a finding or the build fails.
     """
@@ -179,7 +179,7 @@ def remove_images(users: Collection[str]) -> list[str]:
 
 def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -> None:
     """Build an image in `folder`."""
-    progress(f"building the {wanted.distribution} {wanted.suite} userland, once (about 20 s)")
+    progress(f"building the {wanted.distribution} {wanted.suite} userland, once (about a minute)")
     tree = folder / "tree"
     _debootstrap(wanted, folder, tree, mark)
     progress("unpacking the guests' kernel")
