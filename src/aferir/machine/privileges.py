@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def as_root_command() -> str:
     if program != "aferir" and not program.startswith("aferir"):
         return "sudo aferir ..."
     # sudo(8) searches a path of its own, which does not contain a virtual environment.
-    return " ".join(["sudo", sys.argv[0], *sys.argv[1:]])
+    return shlex.join(["sudo", *sys.argv])
 
 
 def user_namespaces() -> bool:

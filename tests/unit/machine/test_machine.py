@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from aferir import machine
 from aferir.linux import process
-from aferir.machine import capabilities, facts, own_group, packages, parse
+from aferir.machine import capabilities, facts, own_group, packages, parse, privileges
 
 XEON = """processor\t: 0
 vendor_id\t: GenuineIntel
@@ -247,3 +248,10 @@ def test_caches_of_the_last_level_count_once_however_many_cpus_share_them(
         for name, value in zip(("level", "type", "size", "shared_cpu_map"), values, strict=True):
             (folder / name).write_text(f"{value}\n")
     assert facts.last_level_caches_bytes() == 48 * 2**20
+
+
+def test_the_command_for_root_keeps_its_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/venv/bin/aferir", "measure", "--in", "podman network=none"])
+    assert privileges.as_root_command() == (
+        "sudo /venv/bin/aferir measure --in 'podman network=none'"
+    )

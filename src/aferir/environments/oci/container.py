@@ -72,7 +72,7 @@ def engines() -> list[Finding]:
     """Findings about each engine and each runtime; one engine is required."""
     found = [engine.check() for engine in ENGINES.values()]
     if all(finding.status != "ok" for finding in found):
-        said = "no engine is here: neither Podman nor a Docker daemon"
+        said = f"no engine can be used: {'; '.join(finding.message for finding in found)}"
         found.insert(0, Finding(KIND, "missing", said, found[0].remedy))
     return found + runtimes.findings()
 
