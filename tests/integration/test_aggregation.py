@@ -135,6 +135,21 @@ def test_an_mpi_program_runs_over_all_links(ranks_in: RanksIn) -> None:
     assert leftovers() == []
 
 
+def test_a_program_is_named_from_the_folder_of_its_caller_and_runs_there(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\npwd\n", encoding="utf-8")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "aferir", "aggregate", "run", "-n", "2", "./program"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == [str(tmp_path)] * 2, done.stderr
+
+
 def test_after_a_kill_clean_removes_containers_and_their_groups(state: Path) -> None:
     groups = f"*/aferir-{journal.family(state)}*-host2"
     wanted = over_links("containers", seconds=60)

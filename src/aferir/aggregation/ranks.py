@@ -53,6 +53,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int
     ranks_in: RanksIn = "hosts"
     tuning: Tuning = Tuning()
+    folder: str = ""
+    """Working folder of all ranks; empty for one that has nothing of theirs."""
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -122,6 +124,7 @@ def mpirun(job: Job, folder: PurePosixPath) -> list[str]:
         *("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"),
         *(word for key, value in chosen.items() for word in ("--mca", key, value)),
         *("--host", ",".join(f"{host}:{each}" for host in names), "-n", str(job.ranks)),
+        *(("--wdir", job.folder) if job.folder else ()),
         *job.program,
     ]
 

@@ -44,6 +44,12 @@ def test_ranks_are_shared_out_in_blocks() -> None:
     assert words[-3:] == ["/opt/program", "--class", "S"]
 
 
+def test_ranks_run_in_the_folder_of_their_job() -> None:
+    words = ranks.mpirun(msgspec.structs.replace(job("single"), folder="/home/user"), FOLDER)
+    assert words[words.index("--wdir") + 1] == "/home/user"
+    assert "--wdir" not in ranks.mpirun(job("single"), FOLDER)
+
+
 @pytest.mark.parametrize(
     ("method", "subnets"),
     [

@@ -40,13 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="put the traffic of links into its last line of JSON"
     )
-    parser.add_argument("program", help="path of the program")
+    parser.add_argument("program", help="path of the program, which every rank runs in this folder")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the program once and print its output."""
     import shutil
+    from pathlib import Path
 
     from aferir.aggregation.places import here
     from aferir.aggregation.ranks import Job
@@ -76,9 +77,10 @@ def execute(options: argparse.Namespace) -> int:
             rate_bits=(chosen.rate_mbit or RATE_MBIT) * 1_000_000,
         ),
         method=method,
-        program=(program, *options.arguments),
+        program=(str(Path(program).absolute()), *options.arguments),
         ranks=options.ranks,
         ranks_in=chosen.ranks_in or "hosts",
+        folder=str(Path.cwd()),
     )
     with here(kernel_path(PROGRAM)) as found:
         ran = found.run(job, timeout_s=options.time_limit)
