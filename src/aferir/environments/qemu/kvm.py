@@ -6,7 +6,8 @@ hypervisor with incomplete nested KVM, every guest hangs at its first instructio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+import time
 from pathlib import Path
 
 import msgspec
@@ -21,8 +22,16 @@ from aferir.machine import facts, privileges
 
 TRIAL = "trial"
 """Kind of journal entry of a trial guest."""
-_LIMIT_S = 6.0
-"""Time limit of the trial in s; a guest under KVM boots within one second."""
+_CPUCLOCK_SCHED = 2
+"""Of the clocks of a process, the one that counts its CPU time (linux/posix-timers_types.h)."""
+_CPU_LIMIT_S = 6.0
+"""CPU time in s that QEMU may use for the trial; a guest under KVM boots within one second."""
+_LIMIT_S = 60.0
+"""Time limit of the trial in s, for a guest that hangs and uses no processor.
+
+The verdict holds until the next boot: a guest that is slow because the machine is busy must not be
+taken for one that hangs.
+"""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +102,7 @@ def _trial(image: Image) -> str:
         with said.open("w", encoding="utf-8") as log:
             child = process.start(command, stderr=log.fileno(), environment={undo.MARK: entry.id})
         try:
-            return _wait(command_line.console(folder), said, child.poll)
+            return _wait(command_line.console(folder), said, child)
         finally:
             process.end(child, grace_s=0.2)
     except AferirError as error:
@@ -108,12 +117,24 @@ def give_back(entry: Entry) -> None:
     cleaning.remove_marked_folder(entry, Path(entry.details["folder"]) / f"aferir-{entry.id}")
 
 
-def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
+def _wait(console: Path, said: Path, child: subprocess.Popen[str]) -> str:
     """Wait until the guest has booted; returns "", or the reason why it did not boot."""
-    wait.until(lambda: initramfs.has_booted(console) or poll() is not None, wait.after(_LIMIT_S))
+
+    def decided() -> bool:
+        if initramfs.has_booted(console) or child.poll() is not None:
+            return True
+        return _cpu_time_s(child.pid) > _CPU_LIMIT_S
+
+    wait.until(decided, wait.after(_LIMIT_S))
     if initramfs.has_booted(console):
         return ""
-    if poll() is not None:
+    if child.poll() is not None:
         lines = said.read_text(encoding="utf-8", errors="replace").splitlines() or ["no reason"]
         return f"/dev/kvm opens, and QEMU ends at once with it ({lines[0]})"
-    return f"/dev/kvm opens, and a guest that uses it hangs (no sign of life in {_LIMIT_S:g} s)"
+    limits = f"{_CPU_LIMIT_S:g} s of CPU time or {_LIMIT_S:g} s"
+    return f"/dev/kvm opens, and a guest that uses it hangs (no sign of life in {limits})"
+
+
+def _cpu_time_s(pid: int) -> float:
+    """CPU time in s of all threads of a child that was not waited for (clock_getcpuclockid(3))."""
+    return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
