@@ -80,7 +80,9 @@ def test_what_is_missing_is_said_without_a_batch_program(
     given = {**_RIGHT, "--service": f"pid:{served.pid}"}
     words = [word for pair in given.items() for word in pair]
     assert main(["colocate", "--check", *words]) in (0, 3)
-    assert "the service runs: 1 processes" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "the service runs: 1 processes" in told
+    assert told.count("\nmissing") == told.count("\n  remedy: "), "each says what to do"
 
 
 def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:

@@ -125,6 +125,8 @@ def _print_json(found: dict[str, Outcome]) -> None:
 
 def _print(name: str, outcome: Outcome) -> None:
     """Print quantiles of the durations, one row for each part."""
+    from collections import Counter
+
     import numpy as np
     from rich.markup import escape
     from rich.table import Table
@@ -147,6 +149,8 @@ def _print(name: str, outcome: Outcome) -> None:
             cells.append(f"{np.quantile(values, quantile):.1f}{told}")
         table.add_row(part.removesuffix("_s"), *(escape(cell) for cell in cells))
     console().print(escape(title), style="italic", soft_wrap=True)
-    console().print(table)
-    for failure in outcome.failures:
-        console().print(f"failed: {escape(failure)}")
+    if count:
+        console().print(table)
+    for failure, times in Counter(outcome.failures).items():
+        often = "" if times == 1 else f", {times} times"
+        console().print(f"failed{often}: {escape(failure)}")

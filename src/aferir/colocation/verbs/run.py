@@ -191,6 +191,8 @@ def _check(job: Job) -> int:
     findings = privileges.findings(place.beside(found, cgroup.layout()))
     for finding in findings:
         print(f"{finding.status:8} {finding.message}")
+        if finding.status == "missing" and finding.remedy:
+            print(f"  remedy: {finding.remedy}")
     return MissingError.exit_code if any(f.status == "missing" for f in findings) else 0
 
 
