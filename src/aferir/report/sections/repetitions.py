@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aferir.report.blocks import Paragraph, Picture, Section, Subject
-from aferir.report.charts.distributions import distribution_charts
+from aferir.report.charts.distributions import MOST, distribution_charts
 from aferir.report.sections.words import hatched
 
 MOST_CHARTS = 12
@@ -20,7 +20,8 @@ def section(subject: Subject) -> Section | None:
         title="Every repetition",
         blocks=(
             Paragraph(
-                "One mark per repetition, jittered vertically; box from the first to the third "
+                "One mark per repetition, jittered vertically; of more than "
+                f"{MOST}, as many that are evenly spaced by rank. Box from the first to the third "
                 "quartile, line at the median, whose interval is in brackets. A triangle at the "
                 f"right counts repetitions far beyond.{hatched(evaluation)}",
                 quiet=True,
