@@ -9,6 +9,7 @@ import msgspec
 
 from aferir.config.fields import Fields, Name
 from aferir.config.problems import Problems
+from aferir.config.shorthand import ALIASES
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, Wrong, read_value
 from aferir.model.parameters import told
@@ -20,6 +21,11 @@ MOST_ENVIRONMENTS = 16
 COMMON = ("name", "kind")
 """Keys that every table has without declaration by its kind."""
 _DEFAULT_MEMORY = 2**30
+_SHORT_NAMES = {
+    name: f"write {', '.join(f'{key} = {shown(value)}' for key, value in keys.items())}"
+    for name, keys in ALIASES.items()
+}
+"""Remedies for short names that only a command line has."""
 
 
 class EnvironmentKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +61,7 @@ def read_table(
     """Read the name and the kind of a table; None if either is wrong."""
     fields = Fields(table, path, problems)
     name = fields.read(EnvironmentKeys, tuple(table)).get("name")
-    kind = kinds.get(fields.choice("kind", tuple(kinds), 'kind = "native"') or "")
+    kind = kinds.get(fields.choice("kind", tuple(kinds), 'kind = "native"', _SHORT_NAMES) or "")
     if name is None or kind is None:
         return None
     return EnvironmentTable(path=path, name=name, kind=kind, table=dict(table))

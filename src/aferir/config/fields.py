@@ -18,6 +18,7 @@ from aferir.model.words import choose, printable, shown
 NAME_LENGTH = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INTEGER_LIMIT = 2**63
+_NOTHING: Mapping[str, str] = {}
 
 
 class Fields:
@@ -63,13 +64,19 @@ class Fields:
             self.wrong(one.key, one.message, one.remedy)
         return values
 
-    def choice(self, key: str, known: Sequence[str], example: str) -> str | None:
-        """Value of a mandatory key that must be one of several words."""
+    def choice(
+        self, key: str, known: Sequence[str], example: str, instead: Mapping[str, str] = _NOTHING
+    ) -> str | None:
+        """Value of a mandatory key that must be one of several words.
+
+        `instead` has the remedy of words that are right elsewhere.
+        """
         self.require(key, example)
         value = self.table.get(key)
         if value is None or (isinstance(value, str) and value in known):
             return value
-        remedy = choose(value if isinstance(value, str) else "", known)
+        word = value if isinstance(value, str) else ""
+        remedy = instead.get(word) or choose(word, known)
         self.wrong(key, f"{shown(value)} is not known here", remedy)
         return None
 

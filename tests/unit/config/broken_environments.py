@@ -16,6 +16,10 @@ BROKEN: dict[str, Broken] = {
         EXPERIMENT + NATIVE.replace('kind = "native"', 'kind = "nativ"') + EP,
         "environment[1].kind", "not known", "did you mean `native`",
     ),
+    "short name of a kind": (
+        EXPERIMENT + NATIVE.replace('kind = "native"', 'kind = "podman"') + EP,
+        "environment[1].kind", "not known", 'write kind = "oci", engine = "podman"',
+    ),
     "kind missing": (
         EXPERIMENT + '[[environment]]\nname = "native"\n' + EP,
         "environment[1].kind", "is missing", "add `kind",
