@@ -22,7 +22,6 @@ class Solver {
     Solver(const Grid& grid, int threads)
         : grid_(grid),
           threads_(threads),
-          streaming_(16 * grid.points() > kStreamBytes),
           spectrum_(2 * grid.points()),
           work_(grid.plane() * static_cast<std::size_t>(grid.nz)) {}
 
@@ -47,7 +46,8 @@ class Solver {
 #pragma omp parallel num_threads(threads_) reduction(+ : re, im)
         {
             with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
-                streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
+                constexpr Grid kGrid{nx, ny, nz};
+                evolve_pencils<nz, streams(kGrid.points())>(decays);
                 inverse_planes<nx, ny>();
             });
 #pragma omp for schedule(static)
@@ -122,7 +122,6 @@ class Solver {
 
     Grid grid_;
     int threads_;
-    bool streaming_;
     Axes axes_{grid_};
     HugeArray<double> spectrum_;
     HugeArray<double> work_;

@@ -30,7 +30,7 @@ struct Grid {
     int ny;
     int nz;
 
-    [[nodiscard]] std::size_t points() const {
+    [[nodiscard]] constexpr std::size_t points() const {
         return static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) *
                static_cast<std::size_t>(nz);
     }
@@ -271,14 +271,23 @@ inline constexpr std::array<Grid, 6> kFtGrids{{{64, 64, 64},
                                                {512, 256, 256},
                                                {512, 512, 512},
                                                {2048, 1024, 1024}}};
-// Work fields larger than this leave the caches between writing and reading: stream them.
-inline constexpr std::size_t kStreamBytes = std::size_t{32} << 20U;
+/// Whether a work field of so many points leaves the caches between writing and reading, so that it
+/// is streamed.
+constexpr bool streams(std::size_t points) { return 16 * points > std::size_t{32} << 20U; }
+
+/// Number of classes that are compiled, from S on: each takes a compiler seconds for its lengths.
+/// Of a class that is left out nothing is computed, and so it does not verify.
+#ifdef AFERIR_FT_CLASSES
+inline constexpr int kFtClasses = AFERIR_FT_CLASSES;
+#else
+inline constexpr int kFtClasses = kFtGrids.size();
+#endif
 
 /// Calls body with the lengths of a grid, which is one of kFtGrids, as constants: nothing is
 /// compiled for lengths that no problem has.
 template <typename Body>
 void with_lengths(const Grid& grid, const Body& body) {
-    unroll<static_cast<int>(kFtGrids.size())>([&](auto index) {
+    unroll<kFtClasses>([&](auto index) {
         constexpr Grid kGrid = kFtGrids[static_cast<std::size_t>(index)];
         if (grid.nx == kGrid.nx && grid.ny == kGrid.ny && grid.nz == kGrid.nz) {
             body(std::integral_constant<int, kGrid.nx>{}, std::integral_constant<int, kGrid.ny>{},

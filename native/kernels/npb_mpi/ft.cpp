@@ -38,7 +38,7 @@ class Solver {
           pencils_(static_cast<std::size_t>(grid.blocks() * grid.ny / ranks.count())),
           planes_(grid.nz / ranks.count()),
           pitch_((pencils_ + 1) * kTile),
-          streaming_(16 * grid.points() / static_cast<std::size_t>(ranks.count()) > kStreamBytes),
+          streaming_(streams(grid.points() / static_cast<std::size_t>(ranks.count()))),
           spectrum_(pencils_ * static_cast<std::size_t>(grid.nz) * kTile),
           work_(ranks, grid.plane() * static_cast<std::size_t>(planes_)),
           planes_of_(static_cast<std::size_t>(ranks.count())) {
