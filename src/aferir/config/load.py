@@ -60,14 +60,17 @@ def load(
     return parse(read_bytes(path), host, programs, kinds, source=str(path))
 
 
-def read_bytes(path: Path) -> bytes:
-    """Content of the file. Errors: UsageError if it cannot be read or is no experiment."""
-    remedy = f"give the path of an experiment file; {REFERENCE} shows one"
+def read_bytes(path: Path, what: str = "an experiment file", reference: str = REFERENCE) -> bytes:
+    """Content of the file; `what` it should be, and the page that shows one, are for errors.
+
+    Errors: UsageError if it cannot be read or is too large.
+    """
+    remedy = f"give the path of {what}; {reference} shows one"
     try:
         with path.open("rb") as stream:
             content = stream.read(_LARGEST_FILE + 1)
     except IsADirectoryError:
-        raise UsageError(f"{path} is a folder, not an experiment file", remedy=remedy) from None
+        raise UsageError(f"{path} is a folder, not {what}", remedy=remedy) from None
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}", remedy=remedy) from None
     except (OSError, ValueError) as reason:

@@ -108,7 +108,7 @@ _TABLES = ("profile", "weights", "energy", "elasticity", "time-precision", "pric
 def load(path: Path) -> Profile:
     """Read a profile. Errors: UsageError that names everything that is wrong."""
     try:
-        document = tomllib.loads(read_bytes(path).decode("utf-8"))
+        document = tomllib.loads(read_bytes(path, "a profile", GUIDE).decode("utf-8"))
     except (UnicodeDecodeError, RecursionError, ValueError) as reason:
         raise UsageError(f"{path} is not TOML: {reason}", remedy=f"see {GUIDE}") from None
     return parse(document, source=str(path))

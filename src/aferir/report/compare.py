@@ -14,8 +14,8 @@ from aferir.statistics.runs import between_two_runs, ratio_of_runs
 from aferir.statistics.verdict import Rule, Verdict, decide
 
 ONE_RUN_EACH = (
-    "One run each: this is how these two runs differ. What two runs of the same thing differ by "
-    "is not in the intervals; several runs of each side show it: "
+    "One run each: this is how these two runs differ. The intervals do not include how much two "
+    "runs of the same experiment differ; several runs of each side show it: "
     "aferir compare A1 A2 --against B1 B2."
 )
 _Side = Mapping[tuple[str, str], tuple[CellResult, ...]]

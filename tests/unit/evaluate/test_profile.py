@@ -65,3 +65,9 @@ def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text("[profile", encoding="utf-8")
     with pytest.raises(UsageError, match="is not TOML"):
         load(tmp_path / "p.toml")
+
+
+def test_a_profile_that_does_not_exist_is_asked_for_as_a_profile(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file") as error:
+        load(tmp_path / "none.toml")
+    assert "path of a profile; docs/guides/evaluate.md" in error.value.remedy
