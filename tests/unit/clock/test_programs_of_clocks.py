@@ -121,7 +121,8 @@ def test_the_three_jobs_are_one_command(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert [("library.so" in job, "AFERIR_MPI_JOB=$$" in job) for job in jobs] == [
         *((False, False), (True, False), (True, True))
     ]
-    assert all("-n 4 " in job and job.endswith("aferir-mpi-clock-mpich 1000 2>&1") for job in jobs)
+    ends = tuple(f"aferir-mpi-clock-mpich{quote} 1000 2>&1" for quote in ("", "'"))
+    assert all("-n 4 " in job and job.endswith(ends) for job in jobs)
 
 
 def test_arms_are_compared_round_by_round() -> None:

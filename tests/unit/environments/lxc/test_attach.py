@@ -15,7 +15,7 @@ _BUSY = "echo 'Device or resource busy - Failed to rexec as memfd' >&2; kill -SE
 
 def test_it_is_run_again_where_it_could_not_seal_the_copy_of_itself(tmp_path: Path) -> None:
     once = tmp_path / "once"
-    done = _attached(f"if ! [ -e {once} ]; then : > {once}; {_BUSY}; fi; echo done")
+    done = _attached(f"if ! [ -e '{once}' ]; then : > '{once}'; {_BUSY}; fi; echo done")
     assert done.stdout == "done\n"
 
 
@@ -27,7 +27,7 @@ def test_it_fails_where_it_never_can() -> None:
 def test_what_a_program_says_later_is_no_reason_to_run_it_again(tmp_path: Path) -> None:
     count = tmp_path / "count"
     with pytest.raises(ProgramError):
-        _attached(f"echo run >> {count}; echo first >&2; {_BUSY}")
+        _attached(f"echo run >> '{count}'; echo first >&2; {_BUSY}")
     assert count.read_text(encoding="ascii") == "run\n"
 
 
