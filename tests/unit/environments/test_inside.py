@@ -103,7 +103,7 @@ def test_two_run_beside_each_other(inside: Inside, tmp_path: Path) -> None:
     found: list[str] = []
     reading = threading.Thread(target=lambda: found.append(inside.run(["cat", str(fifo)]).stdout))
     reading.start()
-    inside.run(["sh", "-c", f"echo met > {fifo}"])
+    inside.run(["sh", "-c", f"echo met > '{fifo}'"])
     reading.join(60)
     assert found == ["met\n"]
 
