@@ -48,6 +48,7 @@ from aferir.elastic import verbs as elastic
 from aferir.errors import AferirError, RefusedError
 from aferir.hosts import verbs as hosts
 from aferir.hosts.verbs import fleet
+from aferir.linux.interrupts import ending_signals
 from aferir.linux.refusal import is_refusal, refused
 from aferir.power import verbs as power
 
@@ -99,10 +100,11 @@ exit codes:
 
 
 def entry() -> None:
-    """Entry point of the console script."""
+    """Entry point of the console script; a signal that ends it lets every verb clean up."""
     streams.install()
     try:
-        code = main(sys.argv[1:])
+        with ending_signals():
+            code = main(sys.argv[1:])
     finally:
         streams.lost()  # flushed here: at the end of Python itself nobody would take an error
     sys.exit(code)

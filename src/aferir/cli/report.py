@@ -48,29 +48,27 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.cli.publish import evaluate, write_all
     from aferir.installed import installed
     from aferir.report.write.json import document
-    from aferir.runner.interrupts import ending_signals
     from aferir.store import open_run
 
     run = open_run(options.run)
-    with ending_signals():
-        evaluation = evaluate(run)
-        place = options.to or _place(run.folder)
-        others = {name: path for name in _OTHERS if (path := getattr(options, name)) is not None}
-        if options.json and place is None and options.parquet is None and not others:
-            reference = installed("reference")
-            print(
-                document(evaluation, provenance=run.reported_provenance, reference=reference),
-                end="",
-            )
-            return 0
-        written = write_all(run, evaluation, place)
-        if options.parquet is not None:
-            from aferir.store.export import export_parquet
+    evaluation = evaluate(run)
+    place = options.to or _place(run.folder)
+    others = {name: path for name in _OTHERS if (path := getattr(options, name)) is not None}
+    if options.json and place is None and options.parquet is None and not others:
+        reference = installed("reference")
+        print(
+            document(evaluation, provenance=run.reported_provenance, reference=reference),
+            end="",
+        )
+        return 0
+    written = write_all(run, evaluation, place)
+    if options.parquet is not None:
+        from aferir.store.export import export_parquet
 
-            export_parquet([run], options.parquet)
-            written["parquet"] = options.parquet
-        for name, path in others.items():
-            written[name] = _write(name, path, run, evaluation)
+        export_parquet([run], options.parquet)
+        written["parquet"] = options.parquet
+    for name, path in others.items():
+        written[name] = _write(name, path, run, evaluation)
     if options.json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:

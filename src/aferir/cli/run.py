@@ -178,7 +178,7 @@ def report_run(
     """
     from aferir.cli.publish import evaluate, write_all
     from aferir.errors import RefusedError
-    from aferir.runner.interrupts import ending_signals
+    from aferir.linux.interrupts import ending_signals
 
     try:
         with ending_signals():

@@ -41,15 +41,13 @@ def reached(specs: Sequence[HostSpec]) -> Iterator[Reached | None]:
         yield None
         return
     from aferir.hosts import reaching
-    from aferir.runner.interrupts import ending_signals
 
-    with ending_signals():
-        found = reaching.reach(specs)
-        try:
-            _print(found.notes())
-            yield found
-        finally:
-            _print(found.close())
+    found = reaching.reach(specs)
+    try:
+        _print(found.notes())
+        yield found
+    finally:
+        _print(found.close())
 
 
 def carry_out(

@@ -33,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     """Serve until a signal ends it, or write the files."""
     if options.export is not None:
         return _export(options)
-    from aferir.runner.interrupts import ending_signals
+    from aferir.linux.interrupts import ending_signals
     from aferir.serve.server import Server
     from aferir.store.run import list_folders
 

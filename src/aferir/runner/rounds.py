@@ -10,13 +10,13 @@ import msgspec
 
 from aferir.environments.base import Environment, Kind
 from aferir.linux import steady
+from aferir.linux.interrupts import shielded
 from aferir.linux.running import Running
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import ALLOCATION, Failure, Record, allocation_cell
 from aferir.programs.base import Program
 from aferir.runner.estimate import rest_s, round_s
-from aferir.runner.interrupts import shielded
 from aferir.runner.order import arrange, rotate
 from aferir.runner.pool import Pool, allocation_record
 from aferir.runner.preparation import Ready

@@ -14,6 +14,7 @@ from aferir import __version__
 from aferir.environments.base import Context, Environment, Kind
 from aferir.errors import InterruptedRunError, RefusedError
 from aferir.linux import journal
+from aferir.linux.interrupts import ending_signals
 from aferir.linux.running import Running
 from aferir.linux.wait import MONOTONIC, Clock
 from aferir.measuring.snapshots import Watch
@@ -22,7 +23,6 @@ from aferir.model.provenance import LeftOut, Provenance, Segment
 from aferir.programs.base import Program
 from aferir.runner.doubts import doubts
 from aferir.runner.estimate import spent_before_s
-from aferir.runner.interrupts import ending_signals
 from aferir.runner.preparation import Ready, prepare
 from aferir.runner.progress import Progress, Silent
 from aferir.runner.repetition import command_line

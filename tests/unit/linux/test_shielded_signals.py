@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from aferir.runner.interrupts import ending_signals, shielded
+from aferir.linux.interrupts import ending_signals, shielded
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from aferir.runner.interrupts import ending_signals
+from aferir.linux.interrupts import ending_signals
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
