@@ -178,17 +178,15 @@ def report_run(
     """
     from aferir.cli.publish import evaluate, write_all
     from aferir.errors import RefusedError
-    from aferir.linux.interrupts import ending_signals
 
     try:
-        with ending_signals():
-            evaluation = evaluate(run)
-            if not json:
-                print_verdict(run, evaluation, ignored)
-                for line in more:
-                    print(f"- {line}")
-                sys.stdout.flush()
-            written = write_all(run, evaluation)
+        evaluation = evaluate(run)
+        if not json:
+            print_verdict(run, evaluation, ignored)
+            for line in more:
+                print(f"- {line}")
+            sys.stdout.flush()
+        written = write_all(run, evaluation)
     except RefusedError as error:
         remedy = f"{error.remedy}, and run the same command again: only the report is left to do"
         raise RefusedError(error.message, remedy=remedy) from None

@@ -33,7 +33,6 @@ def execute(options: argparse.Namespace) -> int:
     """Serve until a signal ends it, or write the files."""
     if options.export is not None:
         return _export(options)
-    from aferir.linux.interrupts import ending_signals
     from aferir.serve.server import Server
     from aferir.store.run import list_folders
 
@@ -42,8 +41,7 @@ def execute(options: argparse.Namespace) -> int:
         shown = json.dumps({"url": server.url}) if options.json else server.url
         print(shown, flush=True)
         try:
-            with ending_signals():
-                server.serve_forever()
+            server.serve_forever()
         except KeyboardInterrupt:
             return 0
     return 0
