@@ -119,7 +119,7 @@ def test_a_run_is_reported_listed_exported_and_compared(folder: Path) -> None:
         (("bench", "npb", "--peer", "someone"), 2, "NAME=PATH"),
         (("bench", "npb", "--only", "b"), 2, "no such case"),
         (("bench", "startup", "--only", "bt"), 2, "as a whole"),
-        ((), 2, "VERB"),
+        ((), 2, "a verb is missing"),
     ],
 )
 @pytest.mark.usefixtures("folder")

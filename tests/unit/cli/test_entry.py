@@ -22,6 +22,7 @@ class Verb:
             print("given back")
 
 cli.parser = Verb
+signal.signal(int(sys.argv[1]), signal.SIG_DFL)  # nohup and shells may ignore it
 cli.entry()
 """
 

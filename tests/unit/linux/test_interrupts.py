@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from aferir.linux.interrupts import ending_signals
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def _heeded() -> Iterator[None]:
+    """None of the signals is ignored, as nohup and shells ignore those of what they start."""
+    before = [signal.signal(number, signal.default_int_handler) for number in ENDING]
+    yield
+    for number, handler in zip(ENDING, before, strict=True):
+        signal.signal(number, handler)
 
 
 def interrupted(first: signal.Signals, given_back: list[bool]) -> None:
