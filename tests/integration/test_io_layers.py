@@ -71,7 +71,7 @@ def test_each_program_verifies_in_one_guest_and_in_two(records: Sequence[Record]
 
 
 def test_a_guests_processors_are_a_part_of_what_the_host_sees(records: Sequence[Record]) -> None:
-    """Of one short run a clock that ticks may have seen nothing."""
+    """A clock that ticks may have seen nothing of one short run."""
     seen = [figures(record) for record in records]
     parts = ("guest", "user", "system")
     assert min(one[f"instance_{part}_s", "host"] for one in seen for part in parts) >= 0

@@ -276,7 +276,7 @@ inline constexpr std::array<Grid, 6> kFtGrids{{{64, 64, 64},
 constexpr bool streams(std::size_t points) { return 16 * points > std::size_t{32} << 20U; }
 
 /// Number of classes that are compiled, from S on: each takes a compiler seconds for its lengths.
-/// Of a class that is left out nothing is computed, and so it does not verify.
+/// Nothing is computed in a class that is left out, and so it does not verify.
 #ifdef AFERIR_FT_CLASSES
 inline constexpr int kFtClasses = AFERIR_FT_CLASSES;
 #else

@@ -23,7 +23,7 @@ from aferir.machine import facts, privileges
 TRIAL = "trial"
 """Kind of journal entry of a trial guest."""
 _CPUCLOCK_SCHED = 2
-"""Of the clocks of a process, the one that counts its CPU time (linux/posix-timers_types.h)."""
+"""Number of the clock of a process that counts its CPU time (linux/posix-timers_types.h)."""
 _CPU_LIMIT_S = 6.0
 """CPU time in s that QEMU may use for the trial; a guest under KVM boots within one second."""
 _LIMIT_S = 60.0
