@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ranks_in: RanksIn = "hosts"
     tuning: Tuning = Tuning()
     folder: str = ""
-    """Working folder of all ranks; empty for one that has nothing of theirs."""
+    """Working folder of all ranks; if empty, the folder of the job's own files."""
 
 
 class Ran(msgspec.Struct, frozen=True):

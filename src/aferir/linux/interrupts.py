@@ -1,4 +1,4 @@
-"""Signals during a run: the first one ends it in order, later ones do not interrupt the release."""
+"""Signals that end a command: the first one ends it in order, later ones do not hinder clean-up."""
 
 from __future__ import annotations
 
