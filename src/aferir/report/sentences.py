@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aferir.model.plan import environment_family
-from aferir.report.formatting import change, listing, percent, quantity_interval
+from aferir.report.formatting import change, listing, p_value, percent, quantity_interval
 from aferir.report.model import CellResult, Sentence
 from aferir.report.ranking import combine
 from aferir.statistics.stalls import Stalls
@@ -239,11 +239,20 @@ def _alike(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> 
 
 def _undecided(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
     parts = [
-        f"{between(cell.verdict)} on {named[cell.group]}"
+        f"{between(cell.verdict)} on {named[cell.group]}{_insignificant(cell.verdict)}"
         for cell in cells
         if cell.verdict is not None
     ]
     return f"cannot be told from {baseline}: the samples allow {listing(parts)}"
+
+
+def _insignificant(verdict: Verdict) -> str:
+    """Why an interval that leaves out 1 is no verdict: some do by chance among many comparisons."""
+    interval = verdict.interval
+    if verdict.significant or interval is None or interval.low <= 1 <= interval.high:
+        return ""
+    p, adjusted = p_value(verdict.p_value), p_value(verdict.p_adjusted)
+    return f", which is not significant (p = {p}, {adjusted} adjusted)"
 
 
 def _unknown(cells: list[CellResult], baseline: str) -> str:

@@ -264,6 +264,9 @@ def test_sentences_for_a_faster_environment_and_a_wide_interval(made_up: Any) ->
     short = made_up.with_(repetitions=3, seed=5)
     texts = [s.text for s in analyse(short.plan(), short.records()).sentences]
     assert any("cannot be told from native: the samples allow between" in t for t in texts)
+    short = made_up.with_(repetitions=5, seed=5, cost={("container", "cg"): 1.03})
+    texts = [s.text for s in analyse(short.plan(), short.records()).sentences]
+    assert any("which is not significant (p = 0.044, 0.13 adjusted)" in t for t in texts)
 
 
 def test_a_margin_of_the_callers(made_up: Any) -> None:
