@@ -154,6 +154,8 @@ def test_an_end_is_explained(tmp_path: Path) -> None:
     assert explain("x", 1, log, killed_before=0).startswith("the disk is full")
     log.write_text("starting\nwrong option\n")
     assert explain("x", 2, log, killed_before=0) == "x exited with 2: wrong option"
+    log.write_text("Caused by: E: refused\n\tat java.base/a.B.<init>(B.java:1)\n\t... 3 more\n")
+    assert explain("x", 1, log, killed_before=0) == "x exited with 1: Caused by: E: refused"
     assert explain("x", -9, log, killed_before=-2) == "out of memory: the kernel killed x"
     assert explain("x", -9, log, killed_before=2**60).startswith("x was ended by SIGKILL")
 

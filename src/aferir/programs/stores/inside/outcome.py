@@ -16,6 +16,8 @@ _FULL = re.compile(
 )
 _OPERATION_BYTES = 512
 _LONGEST_LOG = 2**16
+_FRAME = re.compile(r"at [\w.$/<>]+\(|\.\.\. \d+ more$")
+"""A line of a Java stack trace that names a call, not the error."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def explain(name: str, code: int, log: Path, *, killed_before: int) -> str:
         return f"out of memory: the kernel killed {name}"
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not _FRAME.match(line)]
     return f"{name} {how}" + (f": {lines[-1][:300]}" if lines else "")
 
 
