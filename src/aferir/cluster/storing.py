@@ -12,17 +12,15 @@ Each cluster has one folder, <state>/clusters/NAME:
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from aferir.cluster.description import State
 from aferir.errors import UsageError
-from aferir.linux import journal, umask, undo
+from aferir.linux import journal, lock, umask, undo
 
 _OWNER = "entry"
 
@@ -55,10 +53,15 @@ def read(name: str) -> State:
     """Stored state of the cluster `name`. Errors: UsageError if it does not exist."""
     found = find(name)
     if found is None:
-        raise UsageError(
-            f"there is no cluster `{name}`", remedy="`aferir cluster list` tells which there are"
-        )
+        raise _unknown(name)
     return found
+
+
+def _unknown(name: str) -> UsageError:
+    """Error of a cluster that does not exist."""
+    return UsageError(
+        f"there is no cluster `{name}`", remedy="`aferir cluster list` tells which there are"
+    )
 
 
 def names() -> list[str]:
@@ -79,7 +82,7 @@ def claimed(name: str, entry: journal.Entry) -> Iterator[Path]:
     umask.everybody_reads()
     unborn.mkdir(parents=True)
     (unborn / _OWNER).write_text(entry.id, encoding="ascii")
-    with _held(unborn):
+    with lock.held(unborn):
         try:
             unborn.rename(path)
         except OSError:
@@ -117,22 +120,9 @@ def locked(name: str) -> Iterator[State]:
 
     Errors: UsageError if it does not exist.
     """
-    path = folder(name)
-    if not path.is_dir():
-        read(name)
-    with _held(path):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock.held(folder(name)))
+        except FileNotFoundError:
+            raise _unknown(name) from None
         yield read(name)
-
-
-@contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Lock a folder by flock(2), which leaves nothing behind."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        raise UsageError(f"there is no cluster `{path.name}`") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -22,7 +22,7 @@ import msgspec
 from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.image import initramfs, recipe
 from aferir.image.progress import Progress, silent
-from aferir.linux import cleaning, journal, process, umask, undo
+from aferir.linux import cleaning, journal, lock, process, umask, undo
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
@@ -125,11 +125,18 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
         return found
     for finding in check(extra, suite):
         raise MissingError(finding.message, remedy=finding.remedy)
+    umask.everybody_reads()
+    _images().mkdir(parents=True, exist_ok=True)
+    with lock.held(_images(), lambda: progress("waiting for an image that another aferir builds")):
+        return find(wanted) or _built(wanted, progress)
+
+
+def _built(wanted: recipe.Recipe, progress: Progress) -> Image:
+    """Build the image under the lock of all images. Errors: MissingError if that fails."""
     entry = journal.write(BUILDING, {"folder": str(_images())})
     folder = _images() / f".building-{entry.id}"
     try:
-        umask.everybody_reads()
-        folder.mkdir(parents=True)
+        folder.mkdir()
         try:
             _build(wanted, folder, entry.id, progress)
         except ProgramError as error:
@@ -138,11 +145,7 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
                 remedy=_BUSY if isinstance(error, TimeoutExpired) else _REMEDY,
             ) from None
         os.sync()  # a power cut must not leave an image that only looks complete
-        try:
-            folder.rename(_images() / wanted.hash)
-        except OSError:
-            if find(wanted) is None:  # else somebody else was faster, with the same result
-                raise
+        folder.rename(_images() / wanted.hash)
     finally:
         undo.remove_tree(folder)
         journal.erase(entry)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -220,3 +222,29 @@ def test_a_guest_starts_with_a_first_program_that_ends_with_its_agent() -> None:
     assert start.endswith("exec $b switch_root /disk /run/aferir-guest\n")
     assert "$b cp /guest /disk/run/aferir-guest" in start
     assert initramfs.member(made, "guest").endswith(b"poweroff -f\n")
+
+
+def test_whoever_comes_while_an_image_is_built_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AFERIR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(userland, "check", lambda *_: [])
+    monkeypatch.setattr(userland, "host_recipe", lambda *_: recipe.for_host(DEBIAN, "x86_64"))
+    building, second_came = threading.Event(), threading.Event()
+    built: list[str] = []
+
+    def build(wanted: recipe.Recipe, folder: Path, mark: str, _: object) -> None:
+        built.append(mark)
+        (second_came if building.is_set() else building).set()
+        second_came.wait()
+        made = userland.Metadata(hash=wanted.hash, recipe=wanted, kernel_release="6", packages={})
+        (folder / "metadata.json").write_bytes(msgspec.json.encode(made))
+
+    monkeypatch.setattr(userland, "_build", build)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(userland.ensure)
+        building.wait()
+        second = threads.submit(userland.ensure, lambda _: second_came.set())
+        assert first.result() == second.result()
+    assert len(built) == 1
