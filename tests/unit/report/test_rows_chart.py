@@ -6,7 +6,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from aferir.report.charts.rows import WIDTH, Bar, Key, Line, Panel, Point, Row, Tick, rows_chart
+from aferir.report.charts.rows import (
+    WIDTH,
+    Bar,
+    Key,
+    Line,
+    Panel,
+    Point,
+    Row,
+    Tick,
+    letters,
+    rows_chart,
+)
 from aferir.report.charts.scales import MOST_TICKS, Axis, linear_ticks, log_ticks, time_ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,6 +70,11 @@ def test_a_narrow_chart_of_long_names_keeps_room_for_its_rows() -> None:
     ((left, width),) = bars(chart(row))
     assert width > WIDTH / 4
     assert left + width < WIDTH
+
+
+def test_capitals_have_the_room_that_they_take() -> None:
+    assert letters("CLOCK_MONOTONIC_COARSE") >= 178.2  # in DejaVu Sans of 12 units
+    assert letters("clock") < letters("CLOCK")
 
 
 @given(

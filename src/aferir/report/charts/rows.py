@@ -22,7 +22,11 @@ ROW = 24
 _TEXT = 7.0
 """Average width of a letter in SVG units."""
 _DIGIT = 0.7
-"""Ratio of a digit's width to `_TEXT`: a commit has ten digits and letters."""
+"""SVG units by which a digit is wider: a commit has ten digits and letters."""
+_CAPITAL = 1.4
+"""SVG units by which a capital letter is wider: DejaVu Sans has those of
+`CLOCK_MONOTONIC_COARSE` 1.2 wider, and that name lost its first letter.
+"""
 _LONGEST = 46
 """Longest name in letters; the middle of longer ones is left out, and a tooltip has the whole."""
 _GAP = 12
@@ -163,8 +167,9 @@ def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> 
 
 
 def letters(text: str) -> float:
-    """Approximate width of a text in SVG units; digits are wider than most letters."""
-    return _TEXT * len(text) + _DIGIT * sum(letter.isdigit() for letter in text)
+    """Approximate width of a text in SVG units; digits and capitals are wider than most letters."""
+    digits, capitals = (sum(map(wide, text)) for wide in (str.isdigit, str.isupper))
+    return _TEXT * len(text) + _DIGIT * digits + _CAPITAL * capitals
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
