@@ -10,18 +10,19 @@ rm -rf "$2"
 mkdir -p "$2"
 cd "$2"
 
+# Folders are configured again instead of once more: CMake looks at the compilers once.
 for shared in OFF ON; do
     prefix=$PWD/installed-$shared
-    cmake -S "$clock" -B "library-$shared" -DBUILD_SHARED_LIBS=$shared -DCMAKE_INSTALL_PREFIX="$prefix" \
+    cmake -S "$clock" -B library -DBUILD_SHARED_LIBS=$shared -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DCMAKE_INSTALL_LIBDIR=lib
-    cmake --build "library-$shared" --parallel 2
-    cmake --install "library-$shared"
+    cmake --build library --clean-first --parallel 2
+    cmake --install library
     "$here/symbols.sh" "$prefix"/lib/librvec.* "$prefix"/lib/librgap.*
 
-    cmake -S "$here/consumer" -B "by-cmake-$shared" -DCMAKE_PREFIX_PATH="$prefix"
-    cmake --build "by-cmake-$shared"
-    "by-cmake-$shared/consumer_c"
-    "by-cmake-$shared/consumer_cpp"
+    cmake -S "$here/consumer" -B by-cmake -U aferir_clock_DIR -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build by-cmake --clean-first
+    by-cmake/consumer_c
+    by-cmake/consumer_cpp
 
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     LD_LIBRARY_PATH=$prefix/lib
