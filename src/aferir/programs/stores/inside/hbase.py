@@ -21,8 +21,18 @@ _PATIENCE_MS = {
     "hbase.master.start.timeout.localHBaseCluster": 1_800_000,
     "hbase.master.init.timeout.localHBaseCluster": 1_800_000,
     "zookeeper.session.timeout.localHBaseCluster": 90_000,
+    "hbase.rpc.timeout": 1_800_000,
+    "hbase.client.operation.timeout": 1_800_000,
+    "hbase.client.meta.operation.timeout": 1_800_000,
+    "hbase.client.sync.wait.timeout.msec": 1_800_000,
 }
-"""Timeouts in ms that replace the defaults of 30, 200 and 10 s, which are too short on a busy host.
+"""Timeouts in ms of HBase's server and its clients. The defaults, 10 s to 20 min, are too short on
+a busy host or in an emulated guest.
+"""
+_RETRIES = 100
+"""Attempts of a client to call a server that is starting, 20 s apart from the twelfth on, so that
+it waits as long as the server may take. The default of 15 attempts takes 2 min, which an emulated
+guest exceeds.
 """
 _LOGGING = """log4j.rootLogger=WARN,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -88,6 +98,7 @@ def _start(given: Namespace, place: Workplace, port: int) -> Child:
         "hbase.regionserver.info.port": "-1",
         "hbase.wal.provider": "filesystem",
         "hbase.unsafe.stream.capability.enforce": "false",
+        "hbase.client.retries.number": str(_RETRIES),
         **{name: str(value) for name, value in _PATIENCE_MS.items()},
     }
     lines = "".join(
