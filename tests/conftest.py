@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import hanging
 from tests.lanes import lane_of, turn_of
 
 # The machine is shared: how long one example takes says nothing about the code. Examples are the
@@ -46,6 +47,15 @@ class Lanes(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
     config.option.loadscopereorder = False  # our order is that of `turn_of`
     return Lanes(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(hanging, "hanging")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    hanging.refuse_rest(item)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

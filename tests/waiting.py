@@ -13,7 +13,8 @@ def eventually(condition: Callable[[], _Value], *, look_every_s: float = 0.01) -
     """Wait until the answer is true, and return it.
 
     There is no deadline of its own: how long something takes on a busy machine is no matter of a
-    test. pytest ends one that waits in vain, and shows what it waited for.
+    test. One that waits in vain is ended after ten minutes, with what it waited for
+    (`tests.hanging`).
     """
     while not (answer := condition()):
         time.sleep(look_every_s)

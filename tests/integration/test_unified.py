@@ -19,6 +19,7 @@ from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.timeout(1800),  # its guest runs all of the files below: 219 s beside other tests
     pytest.mark.skipif(os.geteuid() != 0, reason="the guest reads files that only root may read"),
 ]
 

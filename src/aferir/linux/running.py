@@ -87,10 +87,10 @@ def is_stopped(pid: int) -> bool:
         return False
     if told is not None:
         return told.si_status not in _OWN_FAULT
-    return any(_state(process) == _STOPPED for process in _descendants(pid))
+    return any(_state(process) == _STOPPED for process in descendants(pid))
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def descendants(pid: int) -> Iterator[int]:
     """Descendants of a process, without itself (/proc/PID/task/TID/children, proc(5))."""
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -99,7 +99,7 @@ def _descendants(pid: int) -> Iterator[int]:
             continue
         for child in children:
             yield int(child)
-            yield from _descendants(int(child))
+            yield from descendants(int(child))
 
 
 def _state(pid: int) -> str:
