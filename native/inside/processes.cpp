@@ -22,10 +22,12 @@ namespace {
 constexpr int kMostLooks = 200;
 constexpr int kPauseUs = 1000;
 constexpr std::size_t kPiece = 4096;
+constexpr int kBetween = 15;  // fields of /proc/PID/stat between the session and the start time
 
 struct Relations {
     pid_t parent = 0;
     pid_t session = 0;
+    unsigned long long started = 0;  // in ticks since boot
 };
 
 // A stream would throw if the process ends meanwhile (ESRCH).
@@ -56,6 +58,11 @@ std::optional<Relations> relations(pid_t pid) {
     pid_t group = 0;
     Relations found;
     fields >> state >> found.parent >> group >> found.session;
+    std::string ignored;
+    for (int k = 0; k < kBetween; ++k) {
+        fields >> ignored;
+    }
+    fields >> found.started;
     if (!fields || state == 'Z' || state == 'X') {
         return std::nullopt;
     }
@@ -127,13 +134,19 @@ std::set<pid_t> of_task(pid_t first, const std::string& mark) {
 void end_task(pid_t first, const std::string& mark, int grace_ms) {
     // Determined now, because once a parent has ended nothing shows whose descendants its children
     // are.
-    const std::set<pid_t> known = of_task(first, mark);
+    std::map<pid_t, Relations> known;
+    for (const pid_t pid : of_task(first, mark)) {
+        if (const auto one = relations(pid)) {
+            known[pid] = *one;
+        }
+    }
     kill(first, SIGTERM);
     for (int left_us = grace_ms * 1000; left_us > 0 && !is_gone(first); left_us -= kPauseUs) {
         usleep(kPauseUs);
     }
-    for (const pid_t pid : known) {
-        if (pid != first) {
+    for (const auto& [pid, before] : known) {
+        const auto now = relations(pid);  // its ID may be that of another process meanwhile
+        if (pid != first && now && now->started == before.started) {
             kill(pid, SIGKILL);
         }
     }

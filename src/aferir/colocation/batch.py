@@ -325,6 +325,4 @@ def _freeze(group: Group, *, frozen: bool) -> bool:
 
 
 def _signal(group: Group, number: signal.Signals) -> None:
-    for pid in cgroup.members(next(iter(group.folders.values()))):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+    cgroup.send(next(iter(group.folders.values())), number)

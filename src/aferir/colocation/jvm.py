@@ -16,7 +16,7 @@ import socket
 import struct
 from pathlib import Path
 
-from aferir.linux import wait
+from aferir.linux import undo, wait
 
 _JAVA_THREAD = re.compile(
     r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]{1,16}|[0-9]{1,19})\b', re.MULTILINE
@@ -81,7 +81,7 @@ def _have_it_opened(pid: int, path: Path, trigger: Path) -> None:
     # Anybody may write to /tmp, so symbolic links in it are not followed.
     os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
-        os.kill(pid, signal.SIGQUIT)
+        undo.send(pid, signal.SIGQUIT, answers_quit)
         wait.until(path.exists, wait.after(_OPENS_S))
     finally:
         with contextlib.suppress(OSError):

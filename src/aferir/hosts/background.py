@@ -25,6 +25,7 @@ class Background:
     def __init__(self, instance: Instance, line: Sequence[str], mark: Path) -> None:
         """Start `line`; the file `mark` then holds the number of its process."""
         self._mark = mark
+        self._process: int | None = None
         command = ("sh", "-c", _TELL, "sh", str(mark), *line)
         self._thread = threading.Thread(target=self._run, args=(instance, command), daemon=True)
         self._thread.start()
@@ -34,17 +35,23 @@ class Background:
         """Send SIGTERM, then SIGKILL after 5 s; does nothing if it has ended already."""
         self._await_start()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if self._thread.is_alive() and self._told():
-                with suppress(OSError, ValueError):
-                    os.kill(int(self._mark.read_text(encoding="ascii")), number)
+            if self._process is not None and self._thread.is_alive():
+                with suppress(OSError):
+                    signal.pidfd_send_signal(self._process, number)
             self._thread.join(_ENDING_S)
+        if self._process is not None:
+            os.close(self._process)
+            self._process = None
         self._mark.unlink(missing_ok=True)
 
     def _await_start(self) -> None:
-        wait.until(lambda: self._told() or not self._thread.is_alive(), wait.after(_STARTING_S))
-
-    def _told(self) -> bool:
-        return self._mark.exists()
+        """Wait for the process, and hold it (pidfd_open(2)): its number may pass to another one."""
+        wait.until(
+            lambda: self._mark.exists() or not self._thread.is_alive(), wait.after(_STARTING_S)
+        )
+        if self._process is None:
+            with suppress(OSError, ValueError):
+                self._process = os.pidfd_open(int(self._mark.read_text(encoding="ascii")))
 
     @staticmethod
     def _run(instance: Instance, command: Sequence[str]) -> None:

@@ -235,6 +235,12 @@ def _numbers(path: Path) -> set[int]:
     return {int(number) for number in path.read_text(encoding="ascii").split()}
 
 
+def send(folder: Path, number: int) -> None:
+    """Send a signal to all processes in a group and in its descendants."""
+    for pid in members(folder):
+        undo.send(pid, number, lambda one: one in members(folder))
+
+
 def remove(
     name: str,
     have: Layout,
@@ -252,9 +258,8 @@ def remove(
         folders = find(name, have, below)
         for folder in folders:
             let_die(folder)
-        for pid in {pid for folder in folders for pid in members(folder)}:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for folder in folders:
+            send(folder, signal.SIGKILL)
         for folder in folders:
             _die_elsewhere(folder, name, have)
         undo.each(_remove_empty, folders)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -63,8 +62,7 @@ def remove_process(entry: Entry) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if gone():
             break
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+        undo.send(pid, number, lambda _: not gone())
         wait.until(gone, wait.after(_ENDING_S if number == signal.SIGTERM else undo.DYING_S))
     if not gone():
         raise OSError(f"process {pid} survives SIGKILL")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -34,7 +35,7 @@ def test_a_process_that_is_found_late_is_killed() -> None:
 
 
 def test_a_process_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "kill", lambda *_: None)
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda *_: None)
     mark = uuid.uuid4().hex
     with subprocess.Popen(["sleep", "60"], env={**os.environ, undo.MARK: mark}) as child:
         try:
@@ -57,3 +58,11 @@ def test_folders_may_be_nested_deeper_than_python_follows_them(tmp_path: Path) -
     os.close(here)
     undo.remove_tree(top)
     assert not top.exists()
+
+
+def test_a_signal_reaches_only_the_process_that_is_meant() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        undo.send(child.pid, signal.SIGKILL, lambda _: False)
+        assert child.poll() is None
+        undo.send(child.pid, signal.SIGKILL, lambda pid: pid == child.pid)
+    assert child.returncode == -signal.SIGKILL
