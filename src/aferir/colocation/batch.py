@@ -21,7 +21,7 @@ from aferir.colocation.levers import disk, memory
 from aferir.colocation.place import Place
 from aferir.colocation.settings import Batch, Schedule
 from aferir.errors import MissingError
-from aferir.linux import cgroup
+from aferir.linux import cgroup, undo
 from aferir.linux.cgroup import Layout
 
 _WANTED = ("cpu", "cpuacct", "cpuset", "freezer", "blkio")
@@ -325,4 +325,5 @@ def _freeze(group: Group, *, frozen: bool) -> bool:
 
 
 def _signal(group: Group, number: signal.Signals) -> None:
-    cgroup.send(next(iter(group.folders.values())), number)
+    folder = next(iter(group.folders.values()))
+    undo.send_all(lambda: cgroup.members(folder), number)

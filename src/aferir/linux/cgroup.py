@@ -12,6 +12,7 @@ import os
 import re
 import signal
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -235,12 +236,6 @@ def _numbers(path: Path) -> set[int]:
     return {int(number) for number in path.read_text(encoding="ascii").split()}
 
 
-def send(folder: Path, number: int) -> None:
-    """Send a signal to all processes in a group and in its descendants."""
-    for pid in members(folder):
-        undo.send(pid, number, lambda one: one in members(folder))
-
-
 def remove(
     name: str,
     have: Layout,
@@ -259,7 +254,7 @@ def remove(
         for folder in folders:
             let_die(folder)
         for folder in folders:
-            send(folder, signal.SIGKILL)
+            undo.send_all(partial(members, folder), signal.SIGKILL)
         for folder in folders:
             _die_elsewhere(folder, name, have)
         undo.each(_remove_empty, folders)

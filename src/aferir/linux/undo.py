@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -123,6 +123,12 @@ def send(pid: int, number: int, is_meant: Callable[[int], bool]) -> None:
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
+
+
+def send_all(find: Callable[[], Collection[int]], number: int) -> None:
+    """Send a signal to each process that `find` returns, if it does so again: see `send`."""
+    for pid in find():
+        send(pid, number, lambda one: one in find())
 
 
 def _kill(is_meant: Callable[[int], bool], wait_s: float, clock: Clock) -> int:
