@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
+_RAISING = (signal.SIGINT, *_ENDING, signal.SIGALRM)
+"""Signals whose handlers raise an exception: ours, and that of tests with a time limit."""
 _Handler = Callable[[int, FrameType | None], object]
 
 
@@ -39,6 +41,25 @@ def shielded() -> Iterator[None]:
         yield
     if came and not unwinding:
         signal.raise_signal(came[0])
+
+
+@contextmanager
+def delayed() -> Iterator[None]:
+    """Handle signals that come within the block, in which a process is forked, after it.
+
+    The first Python code to run after fork(2) is that of hooks (os.register_at_fork), at whose
+    beginning Python calls the handlers. What a handler raises there is dropped: the command would
+    not end. The hook of `logging` would not release its lock, for which the next fork waits for
+    ever if another thread makes it.
+    """
+    came: list[int] = []
+    numbers = [number for number in _RAISING if callable(signal.getsignal(number))]
+    try:
+        with _handled(lambda number, _frame: came.append(number), numbers):
+            yield
+    finally:
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _interrupting_once() -> _Handler:

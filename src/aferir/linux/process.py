@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import starting, steady, wait
+from aferir.linux import interrupts, starting, steady, wait
 from aferir.linux.running import is_stopped
 
 if TYPE_CHECKING:
@@ -196,9 +196,10 @@ def start(
     it from the main thread.
     """
     variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
+    child: subprocess.Popen[str] | None = None
     try:
-        with starting.named():
-            return subprocess.Popen(
+        with starting.named(), interrupts.delayed():
+            child = subprocess.Popen(
                 list(command),
                 stdin=stdin,
                 stdout=stdout,
@@ -221,6 +222,11 @@ def start(
         raise MissingError(
             f"the program `{command[0]}` may not be executed", remedy=f"chmod +x {command[0]}"
         ) from None
+    except BaseException:  # of a signal's handler
+        if child is not None:
+            end(child)
+        raise
+    return child
 
 
 def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:

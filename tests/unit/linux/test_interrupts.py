@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from aferir.linux import process
 from aferir.linux.interrupts import ending_signals
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -56,3 +58,31 @@ def test_what_is_ignored_stays_ignored() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+# The first hook after the fork sends the signal, and Python calls its handler at the beginning of
+# the second, which is that of `logging`.
+_DURING_A_FORK = """
+import ctypes, functools, os, signal, threading
+
+os.register_at_fork(after_in_parent=functools.partial(getattr(ctypes.CDLL(None), "raise"), 2))
+import logging
+from aferir.linux import process
+
+try:
+    process.start(["sleep", "60"])
+except KeyboardInterrupt:
+    def look():
+        if logging._lock.acquire(blocking=False):
+            print("interrupted, and its lock is free")
+            logging._lock.release()
+
+    other = threading.Thread(target=look)
+    other.start()
+    other.join()
+"""
+
+
+def test_a_signal_during_a_fork_interrupts_and_leaves_no_lock() -> None:
+    done = process.run([sys.executable, "-c", _DURING_A_FORK])
+    assert (done.stdout, done.stderr) == ("interrupted, and its lock is free\n", "")
