@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
+import scipy  # it imports its `optimize` when that is first used
 from numpy.typing import NDArray
-from scipy import optimize
 
 WIDEST = 3.0
 """Largest ratio of the upper to the lower bound at which a projection is still reported."""
@@ -58,7 +58,7 @@ def fit(costs: Mapping[int, Sequence[float]], *, linear: bool = False) -> Scalin
     Errors: ValueError if there are fewer than two numbers of cores, or a cost is not positive.
     """
     basis, means = _weighted(costs, linear=linear)
-    found, _ = optimize.nnls(basis, np.ones_like(means))
+    found, _ = scipy.optimize.nnls(basis, np.ones_like(means))
     if found[0] <= 0:
         raise ValueError("the costs do not come from any cost on one core")
     return _law(found)
