@@ -15,8 +15,10 @@ FEWEST_LEVELS = 3
 """Smallest number of levels of a factor for a curve; with fewer, the tables suffice."""
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up is meaningful."""
-_NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration does not depend on `PARALLEL` factors: their `threads` do batch work."""
+_NOT_ITS_OWN = ("colocation", "aggregation")
+"""Programs whose duration does not depend on `PARALLEL` factors: the `threads` of one do batch
+work, the other sends over its `links` for a given time.
+"""
 ENVIRONMENT = "environment."
 
 _OF_SPEED = ("speed_up", "efficiency")

@@ -30,6 +30,7 @@ from aferir.report.sections import (
     repetitions,
     rooflines,
     sentences,
+    series,
     verdict,
     warnings,
 )
@@ -45,6 +46,7 @@ PAGE: tuple[Maker, ...] = (
     io.section,
     rooflines.section,
     curves.section,
+    series.section,
     crossings.section,
     repetitions.section,
     durations.section,

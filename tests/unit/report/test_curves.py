@@ -15,6 +15,8 @@ from aferir.report.analyse import analyse
 from aferir.report.charts.curves import curve_charts
 from aferir.report.curves import curve_families
 from aferir.report.model import Evaluation
+from aferir.report.page import sections
+from aferir.report.sections.curves import MOST_OPEN
 from aferir.report.write.csv import write_samples_csv
 from aferir.store.lines import decode_lines, encode_line
 
@@ -166,6 +168,22 @@ def test_three_levels_of_a_factor_make_a_curve_a_speed_up_and_an_efficiency() ->
     )
     assert [family.metric for family in analyse(grown, records).curves] == ["duration_s"]
     assert "ideal" in curve_charts(analyse(made, records))[1]
+
+
+def test_curves_along_a_factor_are_open_above_the_many_of_each_group() -> None:
+    made = plan((1, 2, 3))
+    many = tuple(
+        msgspec.structs.replace(latency(1, 2, 3), metric=f"gap{place}_s")
+        for place in range(MOST_OPEN)
+    )
+    found = {
+        one.title: one
+        for one in sections(analyse(made, [record(cell, 0, 1.0, *many) for cell in made.cells]))
+    }
+    assert not found["Curves and series"].folded
+    assert found["Series of each group"].folded == "90 pictures"
+    few = sections(analyse(made, [record(cell, 0, 1.0, latency(1, 2, 3)) for cell in made.cells]))
+    assert "Series of each group" not in [one.title for one in few]
 
 
 def test_two_levels_of_a_factor_are_left_to_the_tables() -> None:

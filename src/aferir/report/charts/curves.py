@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import pairwise
 
 import msgspec
@@ -29,11 +29,15 @@ MARKED = 40
 """A curve with at most this many points shows a mark at each of them."""
 
 
-def curve_charts(evaluation: Evaluation) -> list[str]:
-    """Draw one chart as SVG for each family of curves."""
+def curve_charts(
+    evaluation: Evaluation, families: Collection[CurveFamily] | None = None
+) -> list[str]:
+    """Draw one chart as SVG for each family of curves: for `families` of the evaluation, or all."""
+    chosen = None if families is None else {id(family) for family in families}
     return [
         _chart(family)(evaluation, family, f"curve-{place}")
         for place, family in enumerate(evaluation.curves)
+        if chosen is None or id(family) in chosen
     ]
 
 

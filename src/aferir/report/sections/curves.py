@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aferir.report.blocks import Paragraph, Picture, Section, Subject
 from aferir.report.charts.curves import curve_charts
-from aferir.report.model import Evaluation
+from aferir.report.model import CurveFamily, Evaluation
 
 MOST_OPEN = 30
-"""Number of pictures above which the section is folded."""
+"""Number of pictures above which a section is folded."""
 
 
 def section(subject: Subject) -> Section | None:
-    """The section, if there is any curve."""
+    """All curves; of many, those along factors, for which the factors were varied."""
     evaluation = subject.evaluation
-    if not evaluation.curves:
+    return section_of("Curves and series", evaluation, along_factors(evaluation))
+
+
+def along_factors(evaluation: Evaluation) -> Sequence[CurveFamily]:
+    """Curves along factors, if there are many others; else all. They are named by workloads."""
+    groups = {cell.group for cell in evaluation.cells}
+    found = [family for family in evaluation.curves if family.title not in groups]
+    return found if found and len(evaluation.curves) > MOST_OPEN else evaluation.curves
+
+
+def section_of(
+    title: str, evaluation: Evaluation, families: Sequence[CurveFamily]
+) -> Section | None:
+    """A section with a picture of each of the families, if there is any."""
+    if not families:
         return None
     return Section(
-        title="Curves and series",
+        title=title,
         blocks=(
             Paragraph(
                 "Median of the repetitions, band or line from the first to the third quartile; "
@@ -25,11 +41,7 @@ def section(subject: Subject) -> Section | None:
                 "drawn, or the first.",
                 quiet=True,
             ),
-            Picture(lambda: _charts(evaluation)),
+            Picture(lambda: tuple(curve_charts(evaluation, families))),
         ),
-        folded=f"{count} pictures" if (count := len(evaluation.curves)) > MOST_OPEN else "",
+        folded=f"{count} pictures" if (count := len(families)) > MOST_OPEN else "",
     )
-
-
-def _charts(evaluation: Evaluation) -> tuple[str, ...]:
-    return tuple(curve_charts(evaluation))
