@@ -63,9 +63,12 @@ def test_mpi_runs_on_all_nodes_at_once(cluster: str) -> None:
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
 
 
-def test_home_is_shared_and_the_user_is_nobody_special(cluster: str, tmp_path: Path) -> None:
+def test_home_is_shared_and_the_user_is_nobody_special(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "given").write_text("from the host\n")
     assert main(["cluster", "put", cluster, str(tmp_path / "given")]) == 0
+    assert capsys.readouterr().out == "lab: ~/given is on all nodes\n"
     run(cluster, "sh", "-c", "cat given > taken; ssh node1 'id -un >> taken'")
     assert run(cluster, "cat", "taken") == "from the host\nuser\n"
 
@@ -76,8 +79,9 @@ def test_a_cluster_is_no_orphan_and_stays_when_cleaning(cluster: str) -> None:
     assert main(["cluster", "status", cluster]) == 0
 
 
-def test_it_scales_up_and_back(cluster: str) -> None:
-    manager.scale(cluster, 4)
+def test_it_scales_up_and_back(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "scale", cluster, "4"]) == 0
+    assert capsys.readouterr().out == "lab: 4 nodes are ready\n"
     assert sorted(run(cluster, *WHO).splitlines()) == [f"4 {n}" for n in NAMES[:4]]
     manager.scale(cluster, 2)
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]

@@ -19,4 +19,5 @@ def execute(options: argparse.Namespace) -> int:
 
     for name in options.name:
         manager.destroy(name)
+        print(f"{name} is removed, with its nodes, disks and home")
     return 0

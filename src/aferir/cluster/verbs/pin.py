@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 
 from aferir.errors import UsageError
 
@@ -30,7 +31,9 @@ def execute(options: argparse.Namespace) -> int:
     if options.placement and options.advised:
         raise UsageError("--advised places all nodes", remedy="leave out the others")
     if options.placement:
-        manager.pin(options.name, dict(_parse(text) for text in options.placement))
+        chosen = dict(_parse(text) for text in options.placement)
+        manager.pin(options.name, chosen)
+        print(f"{options.name}: pinned {_shown(chosen)}")
         return 0
     advice, chosen = manager.advise(options.name)
     if options.advised:
@@ -40,10 +43,14 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(found))
         return 0
     print(f"{advice.placement}: {advice.reason}")
-    places = " ".join(f"{name}={','.join(map(str, cpus))}" for name, cpus in chosen.items())
-    done = "done" if options.advised else f"aferir cluster pin {options.name}"
-    print(f"  {done} {places}")
+    done = "pinned" if options.advised else f"aferir cluster pin {options.name}"
+    print(f"  {done} {_shown(chosen)}")
     return 0
+
+
+def _shown(placement: Mapping[str, Sequence[int]]) -> str:
+    """A placement as on the command line: `node1=0 node2=0,1`."""
+    return " ".join(f"{name}={','.join(map(str, cpus))}" for name, cpus in placement.items())
 
 
 def _parse(text: str) -> tuple[str, tuple[int, ...]]:

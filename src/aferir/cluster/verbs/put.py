@@ -26,4 +26,6 @@ def execute(options: argparse.Namespace) -> int:
     with storing.locked(options.name):
         for path in options.file:
             files.put(storing.folder(options.name), path)
+    copied = ", ".join(f"~/{path.name}" for path in options.file)
+    print(f"{options.name}: {copied} {'is' if len(options.file) == 1 else 'are'} on all nodes")
     return 0
