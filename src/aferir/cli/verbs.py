@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
 _NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
+_MISSING = re.compile(r"arguments are required: ")
 _VERB_MISSING = re.compile(r"arguments are required: VERB$")
 
 
@@ -20,6 +22,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, and refuse what this parser does not know, so that the error names its verb."""
+        self._given = list(sys.argv[1:] if args is None else args)
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self._refuse(unknown[0])
@@ -29,13 +32,20 @@ class Parser(argparse.ArgumentParser):
         """Print an error with a remedy, and exit with 2."""
         if found := _NO_VERB.search(message):
             self._complain(f"there is no verb `{found[1]}`", self._instead_of(found[1]))
+        if _MISSING.search(message) and (option := self._unknown()):
+            self._refuse(option)
         if _VERB_MISSING.search(message):
-            self._complain("a verb is missing", f"`{self.prog} --help` lists them")
+            self._complain("a verb is missing", f"`{self.prog} --help` lists the verbs")
         self._complain(message, f"`{self.prog} --help` explains all arguments", usage=True)
 
-    def _refuse(self, argument: str) -> NoReturn:
-        from aferir.model.words import choose
+    def _unknown(self) -> str:
+        """First option on the command line that this parser does not have; empty if none."""
+        known = tuple(self._option_string_actions)
+        ours = itertools.takewhile(lambda word: word != "--", self._given)
+        names = (word.partition("=")[0] for word in ours if word.startswith("--"))
+        return next((name for name in names if not any(k.startswith(name) for k in known)), "")
 
+    def _refuse(self, argument: str) -> NoReturn:
         name = argument.partition("=")[0]
         if not argument.startswith("-"):
             self._complain(
@@ -43,20 +53,26 @@ class Parser(argparse.ArgumentParser):
                 "put quotes around what belongs together, and a command to be run after --",
                 usage=True,
             )
-        if self._verbs():
-            remedy = f"options follow their verb: {self.prog} VERB {name}"
+        if verbs := self._verbs():
+            verb = next((word for word in self._given if word in verbs), "VERB")
+            remedy = f"options follow their verb: {self.prog} {verb} {name}"
         else:
-            remedy = choose(name, self._option_string_actions)
+            remedy = self._nearest(name, self._option_string_actions, "options")
         self._complain(f"there is no option `{name}`", remedy)
 
     def _instead_of(self, word: str) -> str:
-        from aferir.model.words import choose
-
         if word.endswith(".toml"):
             return f"an experiment file is run by: aferir run {word}"
-        close = choose(word, self._verbs())
-        help_line = f"`{self.prog} --help` lists the verbs"
-        return f"{close} {help_line}" if close.startswith("did you mean") else help_line
+        return self._nearest(word, self._verbs(), "verbs")
+
+    def _nearest(self, word: str, known: Iterable[str], what: str) -> str:
+        """Remedy for an unknown verb or option: the closest known one, and the help."""
+        from aferir.model.words import closest
+
+        names = {name.lstrip("-"): name for name in known}
+        help_line = f"`{self.prog} --help` lists the {what}"
+        nearest = closest(word.lstrip("-"), names)
+        return f"did you mean `{names[nearest]}`? {help_line}" if nearest else help_line
 
     def _verbs(self) -> list[str]:
         return [

@@ -33,11 +33,16 @@ def shown(value: object) -> str:
 def choose(word: str, known: Iterable[str]) -> str:
     """Remedy for an unknown word: the closest known one, else a list of all."""
     words = [word for word in known if word.isprintable() and len(word) <= 60]
-    folded = {word.lower(): word for word in words}
-    close = difflib.get_close_matches(word[:80].lower(), folded, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{folded[close[0]]}`?"
+    if nearest := closest(word, words):
+        return f"did you mean `{nearest}`?"
     return f"choose one of {', '.join(f'`{w}`' for w in words)}" if words else "remove it"
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like an unknown one; empty if none is like it."""
+    folded = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(word[:80].lower(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else ""
 
 
 def printable(key: str) -> str:

@@ -10,15 +10,18 @@ from aferir.cli import main
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "`aferir --help` lists them"),
+        ([], "`aferir --help` lists the verbs"),
+        (["--jsn"], "aferir: there is no option `--jsn`"),
         (["mesure", "--", "true"], "did you mean `measure`?"),
         (["first.toml"], "aferir run first.toml"),
-        (["--json", "list"], "options follow their verb: aferir VERB --json"),
-        (["clock", "--json", "check"], "options follow their verb: aferir clock VERB --json"),
+        (["--json", "list"], "options follow their verb: aferir list --json"),
+        (["clock", "--json", "check"], "options follow their verb: aferir clock check --json"),
         (
             ["list", "--jsn"],
-            "aferir list: there is no option `--jsn`\n  remedy: did you mean `--json`?",
+            "`--jsn`\n  remedy: did you mean `--json`? `aferir list --help` lists the options",
         ),
+        (["list", "--zz"], "there is no option `--zz`\n  remedy: `aferir list --help` lists"),
+        (["explain", "--inn=podman", "--", "true"], "there is no option `--inn`"),
         (["list", "runs"], "`runs` is one argument too many"),
         (["report"], "`aferir report --help` explains all arguments"),
     ],
