@@ -17,6 +17,7 @@ from scipy import special
 
 from aferir.model.record import Warning
 from aferir.statistics.arrays import Array, Values, finite, quantile
+from aferir.statistics.intervals import LEAST
 
 SIGNIFICANCE = 0.01
 OUTLIER_SCORE = 3.5
@@ -207,10 +208,10 @@ def all_warnings(values: Values) -> tuple[Warning, ...]:
     array, warnings = finite(values)
     if array.size == 0:
         return warnings
-    if array.size == 1:
+    if array.size < LEAST:
         few = Warning(
             "too-few",
-            "n = 1: nothing can be said about the spread",
+            f"n = {array.size} is too few to say how far they spread",
             "repeat at least 8 times",
         )
         return (*warnings, few)

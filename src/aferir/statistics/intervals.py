@@ -15,6 +15,11 @@ from scipy import special
 
 from aferir.statistics.arrays import Array, Values, finite
 
+LEAST = 3
+"""Smallest number of values for an interval of a mean. Two have one degree of freedom: Student's t
+then reaches 12.7 standard errors to each side, which tells a reader nothing.
+"""
+
 
 class Interval(msgspec.Struct, frozen=True):
     """A two-sided confidence interval, in the unit of the samples."""
@@ -39,9 +44,9 @@ def around(
 
 
 def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
-    """Student's t interval of the mean; None if n < 2."""
+    """Student's t interval of the mean; None if n < `LEAST`."""
     array, _ = finite(values)
-    if array.size < 2:
+    if array.size < LEAST:
         return None
     error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
     return around(float(np.mean(array)), error, array.size - 1, level, "t")

@@ -22,7 +22,7 @@ from aferir.statistics.arrays import (
     positive_logs,
 )
 from aferir.statistics.dependence import Dependence, dependence, doubts
-from aferir.statistics.intervals import Interval
+from aferir.statistics.intervals import LEAST, Interval
 from aferir.statistics.resolution import rounding_of_logs, step_of_logs
 from aferir.statistics.robust import Location, locate, mean_location
 from aferir.statistics.shift import MINIMUM as RANK_MINIMUM
@@ -84,12 +84,12 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
     """Robust ratio of samples measured side by side: values[k] just before or after baseline[k].
 
     Biweight location of the log-ratios (`aferir.statistics.robust`), so that drift common to both
-    sides of a pair cancels and an outlying pair has no weight; below n = 8 their mean. Errors:
-    ValueError if the lengths differ.
+    sides of a pair cancels and an outlying pair has no weight; below n = 8 their mean, and below
+    n = 3 without an interval. Errors: ValueError if the lengths differ.
     """
     above, below, warnings = paired_logs(values, baseline)
     logs = above - below
-    place = locate(logs)
+    place = locate(logs) if logs.size >= LEAST else None
     if place is None:
         lone = _no_interval(logs, logs.size, paired=True, warnings=warnings)
         return _with_costs(lone, above, below, level)
@@ -124,13 +124,13 @@ def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> 
 
     Hodges-Lehmann estimate with the interval of Mann and Whitney (`aferir.statistics.shift`), which
     also holds for multimodal durations; below n = 5 on a side the ratio of geometric means, with
-    Welch's t.
+    Welch's t, and below n = 3 without an interval.
     """
     above, warnings_above = positive_logs(values)
     below, warnings_below = positive_logs(baseline)
     warnings = (*warnings_above, *warnings_below)
     least = min(above.size, below.size)
-    if least < 2:
+    if least < LEAST:
         logs = np.array([above.mean() - below.mean()]) if least else np.empty(0)
         lone = _no_interval(logs, below.size, paired=False, warnings=warnings)
         lone = msgspec.structs.replace(lone, n=above.size)
@@ -316,13 +316,13 @@ def _no_interval(
 ) -> Ratio:
     few = Warning(
         "too-few",
-        f"a ratio from {logs.size} pair{'s' if logs.size != 1 else ''} has no interval"
+        f"a ratio of {logs.size} pair{'s' if logs.size != 1 else ''} has no interval"
         if paired
-        else "a ratio needs two samples on each side for an interval",
+        else f"a ratio takes {LEAST} samples on each side for an interval",
         "repeat at least 8 times",
     )
     return Ratio(
-        estimate=math.exp(float(logs[0])) if logs.size else None,
+        estimate=math.exp(float(logs.mean())) if logs.size else None,
         interval=None,
         p_value=None,
         n=logs.size,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from aferir.statistics.arrays import Array, quantile
-from aferir.statistics.intervals import Interval, quantile_interval
+from aferir.statistics.intervals import LEAST, Interval, quantile_interval
 from aferir.statistics.robust import locate, mean_location
 from aferir.statistics.student import satterthwaite
 
@@ -181,7 +181,7 @@ def _clopper_pearson(k: int, n: int, level: float) -> Interval:
 
 def _mean_error(a: Array, b: Array, *, paired: bool) -> tuple[float | None, float]:
     """Standard error of ln(mean a / mean b) by the delta method, and degrees of freedom."""
-    if min(a.size, b.size) < 2:
+    if min(a.size, b.size) < LEAST:
         return None, 0.0
     above, below = a / a.mean(), b / b.mean()
     if paired:

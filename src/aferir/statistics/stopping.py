@@ -13,7 +13,7 @@ from aferir.statistics.intervals import mean_interval
 def relative_half_width(values: Values, *, level: float = 0.95) -> float:
     """Half-width of the t interval of the mean, as a share of the mean (0.02 is 2 %).
 
-    Infinite if n < 2 or the mean is zero, so that `relative_half_width(v) < limit` never stops
+    Infinite if n < 3 or the mean is zero, so that `relative_half_width(v) < limit` never stops
     too early. Stopping as soon as an interval is narrow makes it cover slightly less than its level
     (Chow and Robbins 1965), which is why there is a minimum of repetitions.
     """

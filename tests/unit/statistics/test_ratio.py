@@ -15,8 +15,8 @@ from aferir.statistics.ratio import (
 )
 
 durations = st.floats(0.01, 1000.0)
-pairs = st.lists(st.tuples(durations, durations), min_size=2, max_size=20)
-samples = st.lists(durations, min_size=2, max_size=20)
+pairs = st.lists(st.tuples(durations, durations), min_size=3, max_size=20)
+samples = st.lists(durations, min_size=3, max_size=20)
 
 
 def ends(ratio: Ratio) -> tuple[float, float]:
@@ -25,14 +25,13 @@ def ends(ratio: Ratio) -> tuple[float, float]:
 
 
 def test_paired_ratio_by_hand() -> None:
-    # Ratios 1.1, 1.2, 1.1*1.2/1 ... as logs: ln 1.1 = 0.0953102, ln 1.2 = 0.1823216.
-    # Mean of the two logs 0.1388159, so the estimate is sqrt(1.1 * 1.2) = 1.1489125.
-    # sd = |0.1823216 - 0.0953102| / sqrt 2 = 0.0615264; error = sd / sqrt 2 = 0.0435057.
-    # t(0.975, 1) = 12.7062; half-width 0.5527923; ends exp(0.1388159 -+ 0.5527923).
-    ratio = paired_ratio([1.1, 2.4], [1.0, 2.0])
-    assert ratio.estimate == pytest.approx(math.sqrt(1.32))
-    assert ends(ratio) == pytest.approx((math.exp(-0.4139764), math.exp(0.6916082)), rel=1e-5)
-    assert (ratio.n, ratio.n_baseline, ratio.paired) == (2, 2, True)
+    # Ratios 1.1, 1.2, 1.3 as logs: 0.0953102, 0.1823216, 0.2623643; their mean is 0.1799987.
+    # Squares (0.0071721 + 0.0000054 + 0.0067841) / 2 = 0.0069808; sd = 0.0835512.
+    # error = sd / sqrt 3 = 0.0482383; t(0.975, 2) = 4.3026527; half-width 0.2075526.
+    ratio = paired_ratio([1.1, 2.4, 3.9], [1.0, 2.0, 3.0])
+    assert ratio.estimate == pytest.approx((1.1 * 1.2 * 1.3) ** (1 / 3))
+    assert ends(ratio) == pytest.approx((math.exp(-0.0275539), math.exp(0.3875513)), rel=1e-5)
+    assert (ratio.n, ratio.n_baseline, ratio.paired) == (3, 3, True)
 
 
 def test_a_spoilt_pair_weighs_nothing() -> None:
@@ -112,13 +111,16 @@ def test_a_wider_level_gives_a_wider_interval() -> None:
     assert (again.low, again.high) == pytest.approx(ends(ratio))
 
 
-def test_no_samples_and_one_sample() -> None:
+def test_none_one_and_two_samples() -> None:
     assert paired_ratio([], []).estimate is None
     one = paired_ratio([2.0], [1.0])
     assert one.estimate == pytest.approx(2.0)
     assert one.interval is None
     assert one.p_value is None
     assert [w.code for w in one.warnings] == ["too-few"]
+    two = paired_ratio([1.1, 2.4], [1.0, 2.0])
+    assert two.estimate == pytest.approx(math.sqrt(1.1 * 1.2))
+    assert (two.interval, two.p_value, [w.code for w in two.warnings]) == (None, None, ["too-few"])
     lone = unpaired_ratio([2.0], [1.0, 1.1, 1.2])
     assert lone.interval is None
     assert (lone.n, lone.n_baseline) == (1, 3)
@@ -154,6 +156,6 @@ def test_a_difference_below_the_resolution_is_none() -> None:
 
 
 def test_wild_pairs_do_not_overflow() -> None:
-    low, high = ends(paired_ratio([1e-9, 1e200], [1e200, 1e-9]))
+    low, high = ends(paired_ratio([1e-9, 1.0, 1e200], [1e200, 1.0, 1e-9]))
     assert low == 0.0
     assert high == math.inf

@@ -12,7 +12,7 @@ from aferir.statistics.intervals import mean_interval, median_interval
 from aferir.statistics.stopping import relative_half_width
 from aferir.statistics.summary import summarise
 
-values = st.lists(st.floats(0.001, 1e6), min_size=2, max_size=40)
+values = st.lists(st.floats(0.001, 1e6), min_size=3, max_size=40)
 
 
 def test_summary_by_hand() -> None:
@@ -106,6 +106,9 @@ def test_few_bad_and_constant_samples() -> None:
     one = summarise([3.0])
     assert (one.n, one.mean, one.sd, one.mean_interval) == (1, 3.0, None, None)
     assert [w.code for w in one.warnings] == ["too-few"]
+    two = summarise([3.0, 5.0])
+    assert (two.n, two.mean, two.mean_interval) == (2, 4.0, None)
+    assert [w.code for w in two.warnings] == ["too-few"]
     constant = summarise([2.0] * 12)
     assert (constant.sd, constant.variation) == (0.0, 0.0)
     assert [w.code for w in constant.warnings] == ["constant"]
