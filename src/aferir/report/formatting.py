@@ -17,6 +17,8 @@ NOTHING = "–"  # noqa: RUF001 - an en dash, the usual sign of an empty field i
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
+_COUNTS = frozenset({"1", "count"})
+"""Units of counts and of ratios, which have no symbol."""
 _TERMS = {name.lower(): name for name in ("TaR", "TeF", "TcI", "TiI", "TlR")}
 """Spelling of the symbols for allocation times in Dutra 2015, chapter 5."""
 _ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
@@ -35,9 +37,11 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """`value` with a readable prefix of `unit`, e.g. 0.00123 s as `1.23 ms`."""
+    """`value` with a readable prefix of `unit`: 0.00123 s as `1.23 ms`, a count as `76`."""
     if value is None or not math.isfinite(value):
         return number(value)
+    if unit in _COUNTS and _is_whole(value):
+        return _fixed(value, min(_decimals(value, 3), 0))
     factor, shown = scale(value, unit)
     return f"{number(value / factor)} {shown}".rstrip()
 
@@ -45,7 +49,8 @@ def quantity(value: float | None, unit: str) -> str:
 def quantity_interval(value: float | None, interval: Interval | None, unit: str) -> str:
     """A figure and its interval with one prefix, rounded alike: `1.23 ms [1.20, 1.26]`.
 
-    For a figure of 0 both follow from the wider end of its interval.
+    For a figure of 0 both follow from the wider end of its interval. Counts whose ends are whole
+    numbers have no decimals: `76 [74, 79]`.
     """
     if value is None or interval is None or not math.isfinite(value):
         return quantity(value, unit)
@@ -53,8 +58,11 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
     size = value or max(ends, default=0.0)
     factor, shown = scale(size, unit)
     decimals = _decimals(size / factor, 3)
+    if unit in _COUNTS and all(map(_is_whole, (value, interval.low, interval.high))):
+        decimals = min(decimals, 0)
     low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))
-    return f"{number(value / factor)} {shown}".rstrip() + f" [{low}, {high}]"
+    shown = shown and f" {shown}"
+    return f"{_fixed(value / factor, decimals) if value else 0}{shown} [{low}, {high}]"
 
 
 def percent(share: float, *, sign: bool = False) -> str:
@@ -145,6 +153,10 @@ def _decimals(value: float, digits: int) -> int:
     return digits - 1 - exponent
 
 
+def _is_whole(value: float) -> bool:
+    return math.isfinite(value) and value == int(value)
+
+
 def _fixed(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return number(value)
@@ -154,7 +166,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 def scale(value: float, unit: str) -> tuple[float, str]:
     """Divisor for a figure of this size, and the unit with its prefix."""
-    before, base = _ALREADY_SCALED.get(unit, (1.0, "" if unit == "1" else unit))
+    before, base = _ALREADY_SCALED.get(unit, (1.0, "" if unit in _COUNTS else unit))
     size = abs(value * before)
     steps: tuple[tuple[float, str], ...] = ((1.0, ""),)
     if base in ("s", "J") and size < 1:

@@ -59,7 +59,11 @@ def test_number_has_three_significant_digits(value: float | None, shown: str) ->
         (2_000_000.0, "B", "2.00 MB"),
         (999_700.0, "B", "1.00 MB"),
         (0.25, "B/s", "0.250 B/s"),
-        (412.0, "count", "412 count"),
+        (412.0, "count", "412"),
+        (76.0, "1", "76"),
+        (123_456.0, "1", "123,000"),
+        (0.5, "1", "0.500"),
+        (-3.0, "count", "-3"),
         (412.0, "1", "412"),
         (12.34, "%", "12.3 %"),
     ],
@@ -72,6 +76,8 @@ def test_a_figure_and_its_interval_share_one_scale() -> None:
     assert quantity_interval(0.00123, interval(0.00098, 0.00149), "s") == "1.23 ms [0.98, 1.49]"
     assert quantity_interval(0.00123, None, "s") == "1.23 ms"
     assert quantity_interval(0.5, interval(0.4, 0.6), "1") == "0.500 [0.400, 0.600]"
+    assert quantity_interval(76.0, interval(74.0, 79.0), "1") == "76 [74, 79]"
+    assert quantity_interval(76.0, interval(74.5, 79.0), "1") == "76.0 [74.5, 79.0]"
     assert quantity_interval(None, None, "s") == "–"  # noqa: RUF001
     assert quantity_interval(37_497.0, interval(34_836, 40_158), "1") == "37,500 [34,800, 40,200]"
     assert quantity_interval(0.0, interval(-3e-10, 2e-10), "s") == "0 ns [-0.300, 0.200]"
