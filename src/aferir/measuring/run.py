@@ -15,7 +15,7 @@ from aferir.measuring.outcome import OTHERS_DIE, failure_of, refuse_exhaustion, 
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
 from aferir.model.plan import PAGE_CACHE
-from aferir.model.record import Failure
+from aferir.model.record import MISSING, Failure
 from aferir.probes import account
 
 _ALIVE_LIMIT_S = 30.0
@@ -71,7 +71,7 @@ def _measure(
     except TimeoutExpired as error:
         return Measured(failure=failure_of("time-limit", error), lost=True)
     except MissingError as error:
-        return Measured(failure=failure_of("missing", error), lost=True)
+        return Measured(failure=failure_of(MISSING, error), lost=True)
     except (AferirError, OSError) as error:
         refuse_exhaustion(error, line[0])
         failure = with_remedy(failure_of("instance", error, "the instance died: {}"))

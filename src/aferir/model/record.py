@@ -16,6 +16,8 @@ TIME = "time_s"
 """Value of `Series.along` for series over time, whose places are in s from their beginning."""
 GUESTS_EMULATED = "guests-emulated"
 """Code of the warning that guests which the program itself started were emulated in software."""
+MISSING = "missing"
+"""Code of the failure that an environment lacks the program: it would fail in every repetition."""
 Better = Literal["", "lower", "higher"]
 """Direction in which a figure is better; empty: not declared."""
 

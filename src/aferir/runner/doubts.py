@@ -15,7 +15,13 @@ from aferir.model.units import format_duration
 from aferir.runner.pool import of_user_kernel
 from aferir.runner.preparation import warnings_of
 from aferir.runner.rounds import Session
-from aferir.runner.stopping import MOST_FAILURES, History, given_up, most_repetitions
+from aferir.runner.stopping import (
+    MOST_FAILURES,
+    History,
+    given_up,
+    is_absent,
+    most_repetitions,
+)
 
 _LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
 _MOST_NAMED = 4
@@ -73,15 +79,21 @@ def _skipped(session: Session) -> tuple[Warning, ...]:
 
 def _given_up(session: Session) -> tuple[Warning, ...]:
     history = History(session.plan.warmup, session.writer.records)
+    given = [cell.id for cell in session.plan.cells if given_up(history, cell.id)]
     return tuple(
         Warning(
             "given-up",
-            f"{cell.id} failed {MOST_FAILURES} times in a row and was given up",
+            f"{cell} {_why_given_up(history.of(cell)[-1])}",
             "see its failures, mend the cause and run the experiment anew",
         )
-        for cell in session.plan.cells
-        if given_up(history, cell.id)
+        for cell in given
     )
+
+
+def _why_given_up(last: Record) -> str:
+    if last.failure is not None and is_absent(last):
+        return f"was given up: {last.failure.message}"
+    return f"failed {MOST_FAILURES} times in a row and was given up"
 
 
 def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:

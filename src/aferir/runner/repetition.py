@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from aferir.environments.base import Instance, Kind
-from aferir.errors import ProgramError, UnverifiedError
+from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux import steady
 from aferir.linux.process import Completed, explain_exit
 from aferir.measuring import cost, energy
@@ -17,7 +17,7 @@ from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
 from aferir.measuring.timing import placed
 from aferir.model.plan import Cell
-from aferir.model.record import Failure, Record, Sample, Series, Warning
+from aferir.model.record import MISSING, Failure, Record, Sample, Series, Warning
 from aferir.model.stamps import Stamp
 from aferir.programs.base import ASIDE, PROGRAM_FOLDER, Command, Program
 from aferir.runner.estimate import ELAPSED
@@ -189,6 +189,8 @@ def _read_one(program: Program[Any], done: Completed) -> Figures | Failure:
         samples = program.parse(done.stdout)
     except UnverifiedError as error:
         return failure_of("unverified", error)
+    except MissingError as error:
+        return failure_of(MISSING, error)
     except ProgramError as error:
         if done.exit_code == 0:
             return failure_of("program", error)

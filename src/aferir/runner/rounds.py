@@ -28,6 +28,7 @@ from aferir.runner.stopping import (
     History,
     Round,
     given_up,
+    is_absent,
     most_repetitions,
     open_cells,
     rounds,
@@ -268,6 +269,7 @@ def _announce(session: Session, turn: Round, cell: Cell, cells: Sequence[Cell]) 
 
 
 def _giving_up(history: History, cell: Cell) -> str:
-    failure = history.of(cell.id)[-1].failure
-    why = failure.message if failure is not None else ""
-    return f"given up: {cell.id} failed {MOST_FAILURES} times in a row: {why}"
+    last = history.of(cell.id)[-1]
+    why = last.failure.message if last.failure is not None else ""
+    how = "" if is_absent(last) else f" failed {MOST_FAILURES} times in a row"
+    return f"given up: {cell.id}{how}: {why}"

@@ -11,13 +11,15 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 
 from aferir.model.plan import Cell, Plan
-from aferir.model.record import Record
+from aferir.model.record import MISSING, Record
 from aferir.statistics.stopping import relative_half_width
 
 EMULATED = "emulated"
 """Code of the warning that an instance is emulated in software."""
 MOST_FAILURES = 3
-"""Number of consecutive failures after which no more repetitions of a cell run."""
+"""Number of consecutive failures after which no more repetitions of a cell run; one is enough if
+the program is not there.
+"""
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -70,9 +72,16 @@ def rounds(plan: Plan) -> Iterator[Round]:
 
 
 def given_up(history: History, cell: str, before: int | None = None) -> bool:
-    """True if the last three repetitions of a cell all failed."""
+    """True if the last three repetitions of a cell all failed, or its program is not there."""
     last = history.of(cell, before)[-MOST_FAILURES:]
+    if last and is_absent(last[-1]):
+        return True
     return len(last) == MOST_FAILURES and all(record.failure is not None for record in last)
+
+
+def is_absent(record: Record) -> bool:
+    """True if the repetition failed because the environment lacks the program."""
+    return record.failure is not None and record.failure.code == MISSING
 
 
 def open_cells(

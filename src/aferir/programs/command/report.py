@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from aferir.errors import ProgramError, UnverifiedError
+from aferir.errors import AferirError, MissingError, ProgramError, UnverifiedError
 from aferir.linux.process import signal_name
 from aferir.model.record import Sample, Warning
 from aferir.programs.base import ASIDE
@@ -160,7 +160,7 @@ def _went_well(report: Report, expected: Expected) -> None:
         raise ProgramError(f"`conclude` failed: {_said(report.said)}", remedy="run it by hand")
 
 
-def _not_executed(report: Report, expected: Expected) -> ProgramError:
+def _not_executed(report: Report, expected: Expected) -> AferirError:
     name = _text(report.path) or expected.program
     if report.errno == errno.EACCES:
         remedy = f"chmod +x {name}"
@@ -174,7 +174,7 @@ def _not_executed(report: Report, expected: Expected) -> ProgramError:
         )
     if report.errno == errno.ENOENT:
         package = expected.owners.get("")
-        return ProgramError(
+        return MissingError(
             f"there is no program `{name}` in this environment",
             remedy=f'add it to the image: packages = ["{package}"]'
             if package
