@@ -259,14 +259,20 @@ def _unknown(cells: list[CellResult], baseline: str) -> str:
     parts = []
     for cell in cells:
         if not cell.points:
-            why = f": all {failed(cell)} repetitions failed" if failed(cell) else ""
-            parts.append(f"{cell.group} (no result{why})")
+            parts.append(f"{cell.group} (no result{_all_failed(failed(cell))})")
         elif cell.ratio is None:
             parts.append(f"{cell.group} (no result of {baseline} to compare with)")
         else:
             notes = f"; {failed(cell)} failed" if failed(cell) else ""
-            parts.append(f"{cell.group} (n = {cell.ratio.n} is too few{notes})")
+            parts.append(f"{cell.group} (n = {cell.ratio.n} is too few for an interval{notes})")
     return f"cannot be judged on {listing(parts)}"
+
+
+def _all_failed(failures: int) -> str:
+    """Clause about a cell whose repetitions all failed; empty if it has none."""
+    if not failures:
+        return ""
+    return ": its repetition failed" if failures == 1 else f": all {failures} repetitions failed"
 
 
 def _figure(cell: CellResult, named: Mapping[str, str]) -> str:
