@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
-from aferir.cluster import configuration, files, manager, workshop
+import msgspec
+
+from aferir.cluster import configuration, files, manager, placing, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import Description, Interface, NodeKind, Placement, State
 from aferir.environments import rooted
@@ -25,7 +27,7 @@ from aferir.image import userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, journal, undo
 from aferir.linux.process import Completed, explain_exit
-from aferir.machine import privileges
+from aferir.machine import privileges, processors
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import duration, text, told, whole
@@ -123,6 +125,14 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         if self.network_device is not None and not guests:
             return (Wrong("network_device", "containers have none", 'add `node_kind = "vm"`'),)
         return ()
+
+
+def settled(spec: EnvironmentSpec) -> EnvironmentSpec:
+    """The specification with the first placement that gives its nodes the same CPUs here."""
+    assert isinstance(spec, ClusterSpec)
+    host = processors.read(spec.pin or affinity.host_cpus())
+    how = placing.first_like(spec.placement, spec.nodes, spec.cpus, host)
+    return msgspec.structs.replace(spec, placement=how)
 
 
 class Cluster:
@@ -299,5 +309,6 @@ CLUSTER = Kind(
     clean={manager.KIND: manager.undo_cluster, workshop.KIND: workshop.give_back},
     least_memory_bytes=2**26,
     mpi=configuration.MPI,
+    settled=settled,
     spreads=True,
 )

@@ -36,6 +36,12 @@ def place(how: Placement, nodes: int, cpus: int, host: Sequence[Processor]) -> l
     return _WAYS[how](nodes, min(cpus, len(host)), host)
 
 
+def first_like(how: Placement, nodes: int, cpus: int, host: Sequence[Processor]) -> Placement:
+    """The first placement that gives all nodes the same CPUs of this host as `how` does."""
+    wanted = place(how, nodes, cpus, host)
+    return next(each for each in _WAYS if place(each, nodes, cpus, host) == wanted)
+
+
 def advise(nodes: int, cpus: int, host: Sequence[Processor]) -> Advice:
     """The placement that suits a cluster and a host.
 

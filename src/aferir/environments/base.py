@@ -229,6 +229,10 @@ def _clean(entries: Sequence[Entry]) -> Sequence[str]:
     return cleaning.clean(entries, cleaning.LINUX)
 
 
+def _as_it_is(spec: EnvironmentSpec) -> EnvironmentSpec:
+    return spec
+
+
 class Context(msgspec.Struct, frozen=True):
     """Parameters from which a kind makes its environment."""
 
@@ -264,6 +268,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """
     features: tuple[Feature, ...] = ()
     """Features that can be removed from its instances to measure their cost."""
+    settled: Callable[[EnvironmentSpec], EnvironmentSpec] = _as_it_is
+    """Returns the specification with each setting replaced that has the effect of another one on
+    this host: two environments whose results are equal but for their names are the same.
+    """
     spreads: bool = False
     """True if one environment may be on several hosts: see `aferir.model.overlay`."""
     mpi: str = ""

@@ -12,7 +12,7 @@ from aferir.environments.base import Environment, Kind
 from aferir.errors import AferirError, MissingError
 from aferir.model.finding import Finding
 from aferir.model.parameters import names as parameter_names
-from aferir.model.plan import Cell, Plan, environment_family
+from aferir.model.plan import Cell, EnvironmentSpec, Plan, environment_family
 from aferir.model.provenance import LeftOut, same_reason
 from aferir.model.record import Warning
 from aferir.programs.base import Command, Program, read_parameters
@@ -55,7 +55,8 @@ def prepare(
         spec.place: spec.packages
         for spec in plan.environments  # all of a kind on a host have the same
     }
-    for place, names in _by_place(plan, _environments(earlier)).items():
+    left_out += _repeated(plan, kinds, _environments(earlier))
+    for place, names in _by_place(plan, _environments(left_out)).items():
         progress.preparing(f"checking {place}")
         found, image, lacking = _environment(environments.get(place), place, packages[place])
         findings += [finding for finding in found if finding.status != "ok"]
@@ -98,6 +99,28 @@ def prepare(
 def _environments(left_out: Iterable[LeftOut]) -> set[str]:
     """Names of the environments that are left out."""
     return {item.name for item in left_out if item.kind == "environment"}
+
+
+def _repeated(plan: Plan, kinds: Mapping[str, Kind], left_out: Collection[str]) -> list[LeftOut]:
+    """Environments of this host whose settings have the effect of another one's settings.
+
+    A ratio of both would be noise. Of such a pair the baseline stays. Two environments with equal
+    settings both stay: somebody wants to see how much two of the same differ.
+    """
+    first: dict[EnvironmentSpec, EnvironmentSpec] = {}
+    repeated = []
+    specs = [spec for spec in plan.environments if not spec.host and spec.name not in left_out]
+    for spec in sorted(specs, key=lambda one: environment_family(one.name) != plan.baseline):
+        other = first.setdefault(_nameless(kinds[spec.kind].settled(spec)), spec)
+        if _nameless(other) != _nameless(spec):
+            said = f"on this host it comes to the same as {other.name}"
+            finding = Finding(spec.kind, "missing", said)
+            repeated.append(LeftOut(kind="environment", name=spec.name, finding=finding))
+    return repeated
+
+
+def _nameless(spec: EnvironmentSpec) -> EnvironmentSpec:
+    return msgspec.structs.replace(spec, name="")
 
 
 def _part(cells: Sequence[Cell], able: Sequence[Cell]) -> str:

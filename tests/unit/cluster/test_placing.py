@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.cluster.description import Placement
-from aferir.cluster.placing import advise, place
+from aferir.cluster.placing import advise, first_like, place
 from aferir.machine import processors
 from aferir.machine.processors import Processor
 
@@ -55,6 +55,13 @@ def test_cores_come_before_their_second_threads() -> None:
     machine = host(cores=2, threads=2)
     assert place("spread", 2, 1, machine) == [(0,), (1,)]
     assert place("packed", 2, 1, machine) == [(0,), (2,)]
+    assert first_like("packed", 2, 1, machine) == "packed"
+
+
+def test_packed_is_spread_on_a_host_without_second_threads() -> None:
+    assert first_like("packed", 3, 1, host(cores=2)) == "spread"
+    assert first_like("free", 3, 1, host(cores=2)) == "free"
+    assert first_like("free", 3, 1, host(cores=1)) == "spread"
 
 
 def test_a_node_stays_near_its_memory_and_nodes_are_far_apart() -> None:
