@@ -48,7 +48,7 @@ class WorkloadKeys(msgspec.Struct, frozen=True, kw_only=True):
                 "of one repetition; past it the repetition counts as failed",
                 *(0.1, MONTH_S),
                 bare=False,
-                unset="2 min, or the experiment's if that is shorter",
+                unset="2 min",
             ),
         ]
         | None
@@ -99,7 +99,7 @@ def read_workload(
         name=keys.name,
         program=program,
         parameters={key: value for key, value in parameters.items() if value is not None},
-        time_limit_s=keys.time_limit_s or min(_DEFAULT_LIMIT_S, experiment.time_limit_s),
+        time_limit_s=keys.time_limit_s or _DEFAULT_LIMIT_S,
         environments=tuple(name for name in keys.environments if name in environments),
         skip_emulated=keys.emulated == "skip",
     )

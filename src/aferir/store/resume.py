@@ -52,7 +52,8 @@ def choose(
 ) -> Choice:
     """Find a run of the same plan on the same processor that is to be continued or reported.
 
-    The newest unfinished one is continued. If there is none and `reports` is set, the newest
+    The newest unfinished one is continued, and the newest complete one if its time limit ended it
+    and the plan's limit is longer. If there is none and `reports` is set, the newest
     complete one is reported if its report is missing, because the writer was killed or failed. Runs
     of this experiment that are newer than its last complete one and cannot be continued are listed
     with the reason.
@@ -65,6 +66,8 @@ def choose(
             continue
         if summary.status == "complete":
             if not superseded and _obstacle(summary, plan, version, facts or {}) == "":
+                if summary.note and plan.time_limit_s > read_plan(summary.folder).time_limit_s:
+                    return Choice(step="continue", folder=summary.folder, notes=tuple(notes))
                 unreported = None if is_reported(summary.folder) else summary.folder
             superseded = True
             continue

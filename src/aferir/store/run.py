@@ -146,6 +146,15 @@ def is_complete(folder: Path, records: int) -> bool:
     return True
 
 
+def is_cut_short(folder: Path) -> bool:
+    """True if the time limit ended the run before the end of its plan."""
+    return bool(_why_cut_short(folder))
+
+
+def _why_cut_short(folder: Path) -> str:
+    return cut_short(read_json(folder / PROVENANCE, _Warned).warnings)
+
+
 def exists(path: Path) -> bool:
     """True if the file exists. Errors: RefusedError if the folder is not accessible."""
     try:
@@ -290,7 +299,7 @@ def _summary(folder: Path) -> RunSummary | None:
         name, created = manifest.name, manifest.created_unix_ns
         count = len(_records_of(folder, read_plan(folder)))
         complete = is_complete(folder, count)
-        note = cut_short(read_json(folder / PROVENANCE, _Warned).warnings) if complete else ""
+        note = _why_cut_short(folder) if complete else ""
     except AferirError as error:
         return RunSummary(
             folder=folder,

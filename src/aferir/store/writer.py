@@ -36,6 +36,7 @@ from aferir.store.run import (
     Run,
     content_of,
     exists,
+    is_cut_short,
     open_run,
     read_manifest,
     read_plan,
@@ -170,16 +171,19 @@ def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance
 def continue_run(folder: Path) -> tuple[Writer, Run, tuple[str, ...]]:
     """Open an unfinished run for writing; returns messages about damaged records too.
 
-    An incomplete last line is dropped. So are lines that are damaged or have a duplicate key; their
-    repetitions are measured again, and the old file is copied. Errors: UsageError if the run is
-    complete, damaged otherwise, or locked by another process; RefusedError if it is not
-    writable.
+    A complete run that its time limit ended is unfinished from then on. An incomplete last line is
+    dropped. So are lines that are damaged or have a duplicate key; their repetitions are measured
+    again, and the old file is copied. Errors: UsageError if the run is complete otherwise, damaged
+    otherwise, or locked by another process; RefusedError if it is not writable.
     """
     read_manifest(folder)
-    if exists(folder / COMPLETE):
+    if exists(folder / COMPLETE) and not is_cut_short(folder):
         raise UsageError(f"{folder} is complete", remedy="start a new run instead")
     lock = _take_lock(folder)
     try:
+        with refusals(folder / COMPLETE, "removed"):
+            (folder / COMPLETE).unlink(missing_ok=True)
+            sync_folder(folder)
         problems = _mend(folder)
         return Writer(folder, lock), open_run(folder), problems
     except BaseException:

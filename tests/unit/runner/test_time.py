@@ -53,6 +53,20 @@ def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path)
     assert len(of(done, "native/a")) == len(of(done, "native/b")) == 50
 
 
+def test_a_run_that_its_time_limit_ended_goes_on_under_a_longer_one(tmp_path: Path) -> None:
+    clock = SimulatedClock()
+    native = timed("native", clock, taking(1.0, clock))
+    first = carry_out(tmp_path, LONG, native, clock=clock)
+    again = carry_out(tmp_path, LONG.replace(b"101 s", b"201 s"), native, clock=clock)
+    assert again.folder == first.folder
+    assert again.records[: len(first.records)] == first.records
+    assert again.complete
+    assert [one.code for one in again.provenance.warnings] == ["time-limit"]
+    assert clock.now_s() == 1200.0  # the first 100 s count
+    same = carry_out(tmp_path, LONG.replace(b"101 s", b"201 s"), native, clock=clock)
+    assert same.folder != first.folder
+
+
 @pytest.mark.parametrize("warmup", [0, 1])
 def test_an_emulated_environment_is_spared_what_is_not_for_it(tmp_path: Path, warmup: int) -> None:
     content = experiment(header=f"warmup = {warmup}") + b'emulated = "skip"\n'
