@@ -6,7 +6,8 @@ compare policies. `--load` is the share of the CPUs that the service needs, or S
 
 Each row is a policy. `batch` is the batch's work as a share of what it does without the service,
 `system waits` the longest time that a small task of the system took, and `settled`, if the load has
-steps, how long after the last step the service level was met again.
+steps, how long after the last step the service level was met again. A quantile is `unanswered` if
+the requests at it had no answer when the simulation ended: their queue grows without end.
 
 examples:
   aferir colocate simulate
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "simulate"
 HELP = "policies side by side on simulated time"
+_UNANSWERED = "unanswered"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -108,16 +110,17 @@ def _show(options: argparse.Namespace, sla: Sla, rows: list[dict[str, Any]]) -> 
 def _fields(row: dict[str, Any], duration_s: float) -> list[str]:
     """Fields of one row of the printed table.
 
-    A quantile as long as the run belongs to requests that were never answered.
+    A quantile as long as the run belongs to requests that were not answered before its end.
     """
     latency = "too few answers"
     interval = ""
     if row["latency_s"] is not None:
         ends = [
-            f"{1e3 * row[name]:.1f}" if row[name] < 0.99 * duration_s else "never"
+            f"{1e3 * row[name]:.1f}" if row[name] < 0.99 * duration_s else _UNANSWERED
             for name in ("latency_s", "low_s", "high_s")
         ]
-        latency, interval = ends[0], f"{ends[1]} to {ends[2]}"
+        latency = ends[0]
+        interval = f"{ends[1]} to {ends[2]}" if ends[1] != _UNANSWERED else _UNANSWERED
     return [
         latency,
         interval,
