@@ -12,14 +12,14 @@ COMPILED_IN = {"nanobind-backend"}
 
 
 def test_the_recipe_requires_the_python_packages_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    required = dict(text.split(">=") for text in project["dependencies"])
-    found = re.findall(
-        r'depends_on\("py-([\w-]+)@([\d.]+):", type="run"\)', RECIPE.read_text(encoding="utf-8")
-    )
-    assert dict(found) == {
-        name: least for name, least in required.items() if name not in COMPILED_IN
-    }
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    required = {"run": document["project"]["dependencies"]}
+    required["build"] = document["build-system"]["requires"]
+    recipe = RECIPE.read_text(encoding="utf-8")
+    for when, texts in required.items():
+        found = re.findall(rf'depends_on\("py-([\w-]+)@([\d.]+):", type="{when}"\)', recipe)
+        least = dict(text.split(">=") for text in texts)
+        assert dict(found) == {name: least[name] for name in least if name not in COMPILED_IN}
 
 
 def test_the_newest_changes_are_those_of_this_version() -> None:

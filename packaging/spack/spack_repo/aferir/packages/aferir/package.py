@@ -34,7 +34,7 @@ class Aferir(PythonPackage):
     depends_on("ninja", type="build")
     depends_on("python@3.11:", type=("build", "link", "run"))
     depends_on("py-scikit-build-core@0.11:", type="build")
-    depends_on("py-nanobind@2.4:", type="build")
+    depends_on("py-nanobind@3.1:", type="build")
 
     depends_on("py-duckdb@1.4:", type="run")
     depends_on("py-jinja2@3.1:", type="run")
