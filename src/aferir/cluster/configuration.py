@@ -95,8 +95,8 @@ def mpi(cpus: int, host_cpus: int) -> str:
     """Parameters for Open MPI: TCP between nodes, over the cluster's own network only.
 
     If all nodes on a host have more `cpus` than the host, waiting ranks yield; otherwise no
-    rank would make progress. A daemon that has not heard from a node for 11 s takes it for dead,
-    and ends the job.
+    rank would make progress. A daemon takes a node for dead after 11 s on a connection without
+    data on their way (tcp(7)); `running.run` sees its death before.
     """
     shared = cpus > host_cpus
     lines = [
