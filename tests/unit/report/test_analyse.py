@@ -276,19 +276,18 @@ def test_a_margin_of_the_callers(made_up: Any) -> None:
 
 
 def test_combined_ratios_by_hand() -> None:
-    # Two pairs of samples with ratios 1.1 and 1.2: geometric mean sqrt(1.32).
-    estimate, interval = combine(
-        [paired_ratio([1.1, 1.1001], [1.0, 1.0]), paired_ratio([1.2, 1.2001], [1.0, 1.0])],
-        level=0.95,
-    )
+    # Three pairs of samples each with ratios 1.1 and 1.2: geometric mean sqrt(1.32).
+    samples = ([1.1, 1.1001, 1.1002], [1.2, 1.2001, 1.2002])
+    ratios = [paired_ratio(values, [1.0, 1.0, 1.0]) for values in samples]
+    estimate, interval = combine(ratios, level=0.95)
     assert estimate == pytest.approx(math.sqrt(1.1 * 1.2), rel=1e-4)
-    # ln 1.1001 - ln 1.1 = 9.0905e-5, halved twice over: error 4.5452e-5 with 1 degree of freedom;
-    # likewise 4.1665e-5. Errors of the half-sum: 2.2726e-5 and 2.0832e-5, together 3.0829e-5;
-    # freedom (5.1647e-10 + 4.3399e-10)^2 / (5.1647e-10^2 + 4.3399e-10^2) = 1.9850;
-    # t(0.975, 1.985) = 4.337; half-width 1.337e-4.
+    # sd ln 1.1001 - ln 1.1 = 9.0905e-5, over sqrt 3: error 5.2484e-5 with 2 degrees of freedom;
+    # likewise 4.8110e-5. Errors of the half-sum: 2.6242e-5 and 2.4055e-5, together 3.5599e-5;
+    # freedom (6.8864e-10 + 5.7864e-10)^2 / (6.8864e-10^2 + 5.7864e-10^2) * 2 = 3.9701;
+    # t(0.975, 3.97) = 2.7847; half-width 9.913e-5.
     assert interval is not None
-    assert math.log(interval.high / estimate) == pytest.approx(1.337e-4, rel=0.01)
-    assert math.log(estimate / interval.low) == pytest.approx(1.337e-4, rel=0.01)
+    assert math.log(interval.high / estimate) == pytest.approx(9.913e-5, rel=0.01)
+    assert math.log(estimate / interval.low) == pytest.approx(9.913e-5, rel=0.01)
     with pytest.raises(ValueError, match="no ratio"):
         combine([], level=0.95)
 
