@@ -156,7 +156,7 @@ class Program(Protocol[_Values]):
         """Figures from the program's output, including `duration_s`, and its own warnings.
 
         Errors: ProgramError if the output cannot be parsed, UnverifiedError if the program found
-        its own result wrong.
+        its own result wrong, MissingError if its output says that the environment lacks a program.
         """
         ...
 

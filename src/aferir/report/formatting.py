@@ -57,7 +57,7 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
     ends = (abs(end) for end in (interval.low, interval.high) if math.isfinite(end))
     size = value or max(ends, default=0.0)
     factor, shown = scale(size, unit)
-    decimals = _decimals(size / factor, 3)
+    decimals = _decimals(size / factor, 3) if size else 0
     if unit in _COUNTS and all(map(_is_whole, (value, interval.low, interval.high))):
         decimals = min(decimals, 0)
     low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))

@@ -81,7 +81,7 @@ def test_a_figure_and_its_interval_share_one_scale() -> None:
     assert quantity_interval(None, None, "s") == "–"  # noqa: RUF001
     assert quantity_interval(37_497.0, interval(34_836, 40_158), "1") == "37,500 [34,800, 40,200]"
     assert quantity_interval(0.0, interval(-3e-10, 2e-10), "s") == "0 ns [-0.300, 0.200]"
-    assert quantity_interval(0.0, interval(0.0, math.inf), "s") == "0 s [0.00, ∞]"
+    assert quantity_interval(0.0, interval(0.0, math.inf), "s") == "0 s [0, ∞]"
 
 
 def test_changes_are_percent_up_to_twice() -> None:

@@ -8,7 +8,7 @@ import json
 import msgspec
 import pytest
 
-from aferir.errors import ProgramError, UnverifiedError
+from aferir.errors import AferirError, MissingError, ProgramError, UnverifiedError
 from aferir.model.record import Sample, Warning
 from aferir.programs.command.figures import read_spec
 from aferir.programs.command.format import explain_file
@@ -116,7 +116,7 @@ def test_each_way_of_going_wrong_is_told_apart(
     changes: dict[str, object], said: str, remedy: str
 ) -> None:
     expected = Expected(program="sort", owners={"": "coreutils", "libz.so.1": "zlib1g"})
-    with pytest.raises(ProgramError) as error:
+    with pytest.raises(AferirError) as error:
         read(report(expected, **changes))
     assert said in error.value.message
     assert remedy in error.value.remedy
@@ -132,7 +132,7 @@ def test_each_way_of_going_wrong_is_told_apart(
     ],
 )
 def test_a_program_that_does_not_exist_is_told_by_its_name(program: str, remedy: str) -> None:
-    with pytest.raises(ProgramError) as error:
+    with pytest.raises(MissingError) as error:
         read(report(Expected(program=program), **{**NOT_RUN, "errno": 2}))
     assert remedy in error.value.remedy
 
