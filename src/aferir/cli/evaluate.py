@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aferir.report.model import Evaluation
 
 NAME = "evaluate"
-HELP = "what environments are worth for your weights"
+HELP = "rank environments by your weights, e.g. of performance, energy and price"
 _EXAMPLES = """\
 examples:
   aferir evaluate profile.toml

@@ -122,10 +122,8 @@ def _print(told: History, series: Series) -> None:
     host = f" on {series.host}" if series.host else ""
     count = len(series.runs)
     print(f"{series.name} ({series.experiment}): {figure_name(told)}{host}")
-    print(
-        f"  {count} {'run' if count == 1 else 'runs'}, {instant(first.started_unix_ns)} to "
-        f"{instant(last.started_unix_ns)}"
-    )
+    began, ended = instant(first.started_unix_ns), instant(last.started_unix_ns)
+    print(f"  1 run, {began}" if count == 1 else f"  {count} runs, {began} to {ended}")
     for one in series.changes:
         print(f"  {one.text}")
     for bucket in series.buckets:

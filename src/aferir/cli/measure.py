@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aferir.runner.stopping import History, Round
 
 NAME = "measure"
-HELP = "measure any command natively against containers, sandboxes and guests"
+HELP = "measure any command, natively and in containers, sandboxes and guests"
 _EXAMPLES = """\
 examples:
   aferir measure -- sleep 0.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 NAME = "guard"
-HELP = "what undoes an aggregate that is not confirmed; started by apply"
+HELP = "undo an aggregate that is not confirmed; started by apply"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

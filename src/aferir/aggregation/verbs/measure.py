@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aferir.aggregation.verbs.parameters import MeasureParameters
 
 NAME = "measure"
-HELP = "what a method carries over a test network"
+HELP = "measure what a method carries over a test network"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aferir.aggregation.ranks import Ran
 
 NAME = "run"
-HELP = "a program of Open MPI over a test network"
+HELP = "run a program of Open MPI over a test network"
 _MOST_RANKS = 1024
 
 

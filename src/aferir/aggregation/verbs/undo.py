@@ -6,7 +6,7 @@ import argparse
 import sys
 
 NAME = "undo"
-HELP = "take back what was applied"
+HELP = "undo an applied aggregate"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aferir.clock.bench_program import CoreOffset, Counter
 
 NAME = "check"
-HELP = "what this machine's counter is, and what its cores' differ by"
+HELP = "the properties of this machine's counter, and how far its cores differ"
 
 _TIME_LIMIT_S = 60.0
 _WORDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 NAME = "up"
-HELP = "start what does not run of a cluster, e.g. after a reboot"
+HELP = "start the nodes of a cluster that do not run, e.g. after a reboot"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

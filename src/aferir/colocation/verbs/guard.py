@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 NAME = "guard"
-HELP = "what puts everything back when `run` dies; started by it"
+HELP = "restore all settings when `run` dies; started by it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
