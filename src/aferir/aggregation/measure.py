@@ -85,7 +85,8 @@ def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
     sent = _sum([end.counters for end in senders.values()])
     received = _sum([end.counters for end in receivers.values()])
     again = sent.get("TcpRetransSegs", 0)
-    spurious = sent.get("TcpExtTCPDSACKRecv", 0)
+    # Where the network itself makes copies, as broadcast does, these are reported as well.
+    spurious = min(sent.get("TcpExtTCPDSACKRecv", 0), again)
     segment = task.network.mtu - _HEADERS
     worst = max(outcome.received, key=lambda end: end.gap_s)
     bond = outcome.bond
@@ -103,7 +104,7 @@ def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
         spurious_segments=spurious,
         out_of_order_segments=received.get("TcpExtTCPOFOQueue", 0),
         dropped_packets=outcome.dropped,
-        lost_bytes=max(again - spurious, 0) * segment,
+        lost_bytes=(again - spurious) * segment,
         gap_s=worst.gap_s,
         gap_after_s=worst.gap_after_s,
         link_bytes={

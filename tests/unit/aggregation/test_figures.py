@@ -65,6 +65,12 @@ def test_figures_come_from_both_ends() -> None:
     assert found.streams[0].bps == pytest.approx((10_000, 20_000, 20_000))
 
 
+def test_copies_that_the_network_makes_are_no_spurious_retransmissions() -> None:
+    sent = msgspec.structs.replace(SENT, counters={"TcpRetransSegs": 1, "TcpExtTCPDSACKRecv": 99})
+    found = measure.result(TASK, read(printed(sent, RECEIVED), TASK), "namespaces")
+    assert (found.spurious_segments, found.lost_bytes) == (1, 0)
+
+
 def test_what_happened_to_links_is_told_with_the_curves() -> None:
     events = (Event(2.0, 0), Event(4.0, 0, up=True))
     task = msgspec.structs.replace(TASK, events=events)

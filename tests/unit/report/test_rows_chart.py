@@ -18,7 +18,14 @@ from aferir.report.charts.rows import (
     letters,
     rows_chart,
 )
-from aferir.report.charts.scales import MOST_TICKS, Axis, linear_ticks, log_ticks, time_ticks
+from aferir.report.charts.scales import (
+    MOST_TICKS,
+    Axis,
+    linear_ticks,
+    log_ticks,
+    time_ticks,
+    unit_ticks,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -75,6 +82,13 @@ def test_a_narrow_chart_of_long_names_keeps_room_for_its_rows() -> None:
 def test_capitals_have_the_room_that_they_take() -> None:
     assert letters("CLOCK_MONOTONIC_COARSE") >= 178.2  # in DejaVu Sans of 12 units
     assert letters("clock") < letters("CLOCK")
+
+
+def test_ticks_have_no_exponent() -> None:
+    shown = unit_ticks((1e4, 1e6), "")
+    assert [shown(tick) for tick in (0, 1e4, 1e6, 1e-5, 0.25)] == [
+        *("0", "10,000", "1,000,000", "0.00001", "0.25")
+    ]
 
 
 @given(

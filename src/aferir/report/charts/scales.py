@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 import msgspec
 import numpy as np
@@ -116,7 +117,7 @@ def time_ticks(low: float, high: float) -> Callable[[float], str]:
 def unit_ticks(values: Iterable[float], unit: str) -> Callable[[float], str]:
     """Formats ticks with one prefix of `unit`, that of the largest value."""
     factor, name = scale(max(map(abs, values)), unit)
-    return lambda value: f"{value / factor:,.6g} {name}".rstrip() if value else "0"
+    return lambda value: f"{_plain(value / factor)} {name}".rstrip() if value else "0"
 
 
 def own_ticks(unit: str) -> Callable[[float], str]:
@@ -124,6 +125,11 @@ def own_ticks(unit: str) -> Callable[[float], str]:
 
     def shown(value: float) -> str:
         factor, name = scale(value, unit)
-        return f"{value / factor:,.6g} {name}".rstrip() if value else "0"
+        return f"{_plain(value / factor)} {name}".rstrip() if value else "0"
 
     return shown
+
+
+def _plain(value: float) -> str:
+    """Six significant digits at most, and never an exponent: `1,000,000`, `0.00001`."""
+    return f"{Decimal(f'{value:.6g}'):,f}"
