@@ -16,15 +16,19 @@ from aferir.image import initramfs
 def guest(
     accelerator: command_line.Accelerator,
     folder: str = "/state/aferir-1",
+    cpus: int = 3,
+    /,
     **hardware: str,
 ) -> list[str]:
-    return connected(accelerator, None, folder, **hardware)
+    return connected(accelerator, None, folder, cpus, **hardware)
 
 
 def connected(
     accelerator: command_line.Accelerator,
     tap: tuple[str, str] | None,
     folder: str = "/state/aferir-1",
+    cpus: int = 3,
+    /,
     **hardware: str,
 ) -> list[str]:
     return command_line.command(
@@ -32,7 +36,7 @@ def connected(
         folder=Path(folder),
         kernel=Path("/images/vmlinuz"),
         archive=Path("/images/initramfs.img"),
-        cpus=3,
+        cpus=cpus,
         memory_bytes=2**28 + 1,
         accelerator=accelerator,
         tap=tap,
@@ -50,6 +54,12 @@ def test_a_guest_has_the_cpus_and_memory_it_was_promised() -> None:
     assert after(command, "-m") == ["257M"]
     assert after(command, "-name") == ["aferir-1"]
     assert "-netdev" not in command
+
+
+def test_an_emulated_guest_with_one_cpu_is_translated_as_if_it_could_have_two() -> None:
+    assert after(guest("tcg", "/one", 1), "-smp") == ["1,maxcpus=2,sockets=2,cores=1,threads=1"]
+    assert "possible_cpus=1" in after(guest("tcg", "/one", 1), "-append")[0].split()
+    assert after(guest("kvm", "/one", 1), "-smp") == ["1,sockets=1,cores=1,threads=1"]
 
 
 def test_the_accelerator_decides_the_processor() -> None:
