@@ -262,14 +262,18 @@ def _ends_within(pid: int, seconds: float) -> bool:
 
 
 def explain_exit(done: Completed) -> str:
-    """Sentence about how a child ended, with its last lines of output."""
+    """Sentence about how a child ended, with its last lines of output.
+
+    Where Open MPI alone said something, these are its first lines: the last ones are advice.
+    """
     how = (
         f"was ended by {signal_name(-done.exit_code)}"
         if done.exit_code < 0
         else f"exited with {done.exit_code}"
     )
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    lines = (_of_the_program(said) or said)[-3:]
+    launchers = [line for line in said if line.strip() and not _RULE.fullmatch(line)]
+    lines = _of_the_program(said)[-3:] or launchers[:3]
     return f"{how}: {' / '.join(lines)}" if lines else how
 
 

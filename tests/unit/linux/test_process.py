@@ -52,6 +52,8 @@ def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
     assert _explained(said) == "exited with 3: needs 410 MiB, 256 MiB are available"
     assert _explained([*said[1:], said[0]]).endswith("are available")
     assert "MPI_ABORT was invoked" in _explained(banner)
+    longer = [*banner[:2], "because:", "", "1. of this", "2. of that", banner[-1]]
+    assert _explained(longer).endswith(": MPI_ABORT was invoked on rank 0 / because: / 1. of this")
 
 
 def test_an_expired_limit_is_told_with_the_last_line() -> None:
