@@ -43,7 +43,7 @@ _LOST_S = pytest.StashKey[float]()
 """Time in s that the failed tests of a file took."""
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> bool:
     """Note the limit; True: pytest-timeout starts no timer of its own."""
     item.stash[_LIMIT_S] = settings.timeout

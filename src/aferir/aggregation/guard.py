@@ -8,9 +8,12 @@ its entry and does the same.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -89,13 +92,14 @@ def apply(wish: Wish, namespace: str, *, confirm_within_s: float) -> Applied:
 
 def confirm(name: str) -> None:
     """Confirm an aggregate, so that its guard ends. Errors: UsageError if there is none."""
-    applied = remembered(name)
-    if applied is None:
-        raise UsageError(
-            f"there is no `{name}` to confirm; it may have been undone",
-            remedy="apply it again, with a longer --confirm-within",
-        )
-    _remember(msgspec.structs.replace(applied, confirmed=True))
+    with _alone():
+        applied = remembered(name)
+        if applied is None:
+            raise UsageError(
+                f"there is no `{name}` to confirm; it may have been undone",
+                remedy="apply it again, with a longer --confirm-within",
+            )
+        _remember(msgspec.structs.replace(applied, confirmed=True))
 
 
 def undo(name: str) -> list[str]:
@@ -129,11 +133,12 @@ def guard(name: str, seconds: float) -> list[str]:
     if applied is None:
         return []
     entry = journal.write(KIND, {"name": name, "undo": msgspec.json.encode(applied.undo).decode()})
-    if wait.until(lambda: _is_settled(name), wait.after(seconds), period_s=_POLL_S):
-        journal.erase(entry)
-        return []
-    problems = run_undo(applied.undo)
-    _path(name).unlink(missing_ok=True)
+    wait.until(lambda: _is_settled(name), wait.after(seconds), period_s=_POLL_S)
+    problems = []
+    with _alone():
+        if not _is_settled(name):
+            problems = run_undo(applied.undo)
+            _path(name).unlink(missing_ok=True)
     journal.erase(entry)
     return problems
 
@@ -202,6 +207,19 @@ def _start_guard(name: str, seconds: float) -> None:
 
 def _is_guarded(name: str) -> bool:
     return any(one.kind == KIND and one.details["name"] == name for one in journal.entries())
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep a confirmation and the guard's undoing apart: one of them comes after the other."""
+    folder = _path("").parent
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _remember(applied: Applied) -> None:
