@@ -65,7 +65,7 @@ stop) there '
   while read -r pid; do
     kill -TERM -- "-$pid"
     left=50
-    while kill -0 -- "-$pid"; do
+    while kill -0 -- "-$pid" && [ $left -gt -600 ]; do  # nobody may reap what is killed
       [ $left -gt 0 ] || kill -KILL -- "-$pid"
       left=$((left - 1)); sleep 0.1
     done
