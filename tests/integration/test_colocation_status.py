@@ -44,7 +44,7 @@ def value(text: str, name: str) -> float:
 def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
     log, file = tmp_path / "log", tmp_path / "aferir.prom"
     log.touch()
-    assert status() == "no co-location runs\n"
+    assert status() == "No co-location runs.\n"
     with sleeping() as served:
         words = ["--service", f"pid:{served.pid}", "--sla", "p95=200ms", "--policy", "cpu-idle"]
         words += ["--latency", f"json:{log}#t", "--metrics", str(file)]
@@ -62,7 +62,7 @@ def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
             run.kill()
             run.wait()
         assert eventually(lambda: list(journal.entries()) == [])
-    assert status() == "no co-location runs\n"
+    assert status() == "No co-location runs.\n"
     assert json.loads(status("--json"))["restores"] == {"complete": 1, "failed": 0}
     assert list((journal.state_folder() / "colocation").glob("*.status")) == []
 

@@ -219,7 +219,7 @@ def spelled(field: Field, value: Any) -> str:
         return units.format_size(value)
     if field.spelling == "duration":
         return units.format_duration(value) if value else "0"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def example(field: Field) -> str:

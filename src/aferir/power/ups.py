@@ -240,11 +240,11 @@ def _doubt(
     """Another figure of the device that contradicts this power; "" if none."""
     load = number(variables, "ups.load")
     if load is not None and not 0 <= load <= _MOST_LOAD:
-        return f"its load is {load:g} %, so its figures are none"
+        return f"its load is {load:g} %, so none of its figures is used"
     flows = _current(variables)
     alone = apparent is None and flows is None
     if alone and expected_w is not None and 0 < watts * _OTHER_UNIT < expected_w:
-        return f"{watts:g} W is not its load, which is about {expected_w:.3g} W"
+        return f"{watts:g} W is not its load, which is about {round(expected_w, 1):,g} W"
     if apparent is not None and not apparent * _LEAST_FACTOR <= watts <= apparent * _ROUNDING:
         return f"{watts:g} W is not the power of {apparent:g} VA"
     if flows is None:

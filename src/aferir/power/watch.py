@@ -36,9 +36,9 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
     """Number of valid readings."""
     updates: int
     """Number of measurements: fewer than readings if the source was read more often than that."""
-    low: float
-    high: float
-    """`low` to `high`: 95 % confidence interval of the mean; for one reading, that reading."""
+    low: float | None
+    high: float | None
+    """`low` to `high`: 95 % confidence interval of the mean; None for one or two measurements."""
     step_w: float
     """Standard uncertainty of a reading from its resolution, which repetition does not reduce."""
     accuracy_w: float
@@ -153,8 +153,8 @@ def mean_of(watched: Watched) -> Mean | None:
         mean_w=mean,
         n=len(watched.power_w),
         updates=len(values),
-        low=interval.low if interval else mean,
-        high=interval.high if interval else mean,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         step_w=step,
         accuracy_w=described.accuracy * mean if described else 0.0,
     )

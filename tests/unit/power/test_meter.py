@@ -48,6 +48,8 @@ def test_sources_are_watched_side_by_side_and_nonsense_is_counted() -> None:
     assert sum(second.refused.values()) == 14
     mean = mean_of(first)
     assert mean is not None
+    assert mean.low is not None
+    assert mean.high is not None
     assert mean.low < 200 < mean.high
     [apart] = disagreements([first, second])
     assert apart.difference_w == pytest.approx(100, abs=2)

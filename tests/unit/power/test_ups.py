@@ -58,7 +58,7 @@ def test_power_is_found_under_whichever_names(variables: dict[str, str], watts: 
     [
         (ups(ups_realpower="3000", output_current="0.2", output_voltage="223"), "0.2 A at 223 V"),
         (ups(output_realpower="16.8", ups_power="168.0", ups_load="4"), "168 VA"),
-        (ups(ups_realpower="1.2", ups_load="30", ups_power_nominal="5000"), "about 1.2e+03 W"),
+        (ups(ups_realpower="1.2", ups_load="30", ups_power_nominal="5000"), "about 1,200 W"),
         (ups(ups_power="835", ups_load="562020"), "its load is 562020 %"),
         (
             ups(

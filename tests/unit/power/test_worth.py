@@ -135,7 +135,11 @@ def test_readings_of_one_measurement_count_once() -> None:
     assert found is not None
     assert (found.n, found.updates) == (90, 3)
     assert found.mean_w == pytest.approx(110.0)
+    assert found.low is not None
     assert found.low < 90.0  # t of two degrees of freedom, and not of 89
+    few = mean_of(looked(Scripted(UPS, Reading(power_w=100.0), Reading(power_w=110.0)), 2))
+    assert few is not None
+    assert (few.mean_w, few.low, few.high) == (105.0, None, None)
     often = mean_of(looked(Scripted(UPS, *(Reading(power_w=one) for one in values)), 90))
     assert often is not None
     assert (often.n, often.updates) == (90, 90)

@@ -29,5 +29,5 @@ def execute(options: argparse.Namespace) -> int:
         document = {"running": found, "restores": restores.read()}
         print(msgspec.json.format(msgspec.json.encode(document)).decode())
         return 0
-    print("\n".join(one.sentence for one in found) or "no co-location runs")
+    print("\n".join(one.sentence for one in found) or "No co-location runs.")
     return 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aferir.power.base import Source
-    from aferir.power.watch import Watched
+    from aferir.power.watch import Mean, Watched
 
 NAME = "watch"
 HELP = "power over a time, several sources side by side"
@@ -114,6 +114,7 @@ def table(found: Sequence[Watched]) -> object:
     from rich.table import Table
 
     from aferir.power.watch import mean_of
+    from aferir.report.formatting import NOTHING, quantity
 
     made = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for title in ("source", "mean", "95 % interval", "readings", "step", "accuracy", "whose power"):
@@ -122,14 +123,24 @@ def table(found: Sequence[Watched]) -> object:
         mean, described = mean_of(one), one.description
         made.add_row(
             one.name,
-            f"{mean.mean_w:.1f} W" if mean else "-",
-            f"{mean.low:.1f} to {mean.high:.1f}" if mean else "-",
+            f"{mean.mean_w:.1f} W" if mean else NOTHING,
+            _interval(mean),
             str(len(one.power_w)),
-            f"{described.resolution_w:.2g} W" if described and described.resolution_w else "-",
-            f"{mean.accuracy_w:.2g} W" if mean and mean.accuracy_w else "-",
-            described.scope if described else "-",
+            quantity(described.resolution_w or None, "W") if described else NOTHING,
+            quantity(mean.accuracy_w or None, "W") if mean else NOTHING,
+            described.scope if described else NOTHING,
         )
     return made
+
+
+def _interval(mean: Mean | None) -> str:
+    from aferir.report.formatting import NOTHING
+
+    if mean is None:
+        return NOTHING
+    if mean.low is None or mean.high is None:
+        return "too few"
+    return f"{mean.low:.1f} to {mean.high:.1f}"
 
 
 def _say_the_rest(found: Sequence[Watched]) -> None:
@@ -137,7 +148,7 @@ def _say_the_rest(found: Sequence[Watched]) -> None:
 
     for one in found:
         for why, times in one.refused.items():
-            print(f"{one.name}: {times} times refused: {why}")
+            print(f"{one.name}: refused {'once' if times == 1 else f'{times} times'}: {why}")
         mean = mean_of(one)
         if mean is not None and mean.updates < mean.n:
             print(f"{one.name}: its {mean.n} readings are of {mean.updates} measurements")
