@@ -339,7 +339,7 @@ def _ended(child: subprocess.Popen[str]) -> bool:
 
 def _version(tool: Tool) -> str:
     try:
-        done = process.run(tool.version, timeout_s=20, check=False)
+        done = process.run(tool.version, timeout_s=60, check=False)
     except AferirError:
         return tool.kind
     lines = (done.stdout or done.stderr).splitlines() or [tool.kind]

@@ -14,7 +14,7 @@ def own() -> tuple[str, ...]:
     """Addresses of this host's interfaces with prefix lengths, without loopback; () if unknown."""
     try:
         done = process.run(
-            ["ip", "-json", "address", "show", "up", "scope", "global"], timeout_s=10, check=False
+            ["ip", "-json", "address", "show", "up", "scope", "global"], timeout_s=60, check=False
         )
         return listed(done.stdout or "[]")
     except (AferirError, ValueError):

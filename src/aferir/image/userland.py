@@ -219,7 +219,7 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
     """
     root = os.geteuid() == 0
     sources = _write_sources(wanted.suite, folder)
-    dump = process.run(["apt-config", "dump"], timeout_s=30).stdout
+    dump = process.run(["apt-config", "dump"], timeout_s=120).stdout
     archive = folder / "tree.tar"
     target = tree if root else archive
     variables = {

@@ -16,7 +16,7 @@ def is_there() -> bool:
     try:
         found = process.run(
             ["modprobe", "--dry-run", "--quiet", "bonding"],
-            timeout_s=10,
+            timeout_s=60,
             environment={"PATH": packages.search_path()},
             check=False,
         )

@@ -274,7 +274,7 @@ def git_revision(folder: Path) -> str:
         done = process.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
             directory=folder,
-            timeout_s=10,
+            timeout_s=60,
             check=False,
         )
     except AferirError:

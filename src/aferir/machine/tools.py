@@ -35,7 +35,7 @@ def version(line: Sequence[str]) -> str:
     with contextlib.suppress(OSError):
         return kept.read_text(encoding="utf-8")
     try:
-        done = process.run(list(line), timeout_s=20, check=False)
+        done = process.run(list(line), timeout_s=60, check=False)
     except AferirError:
         return ""
     said = (done.stdout.splitlines() or [""])[0].strip()

@@ -187,5 +187,5 @@ def _check(subject: str, mpi: Mpi, programs: Sequence[str]) -> Finding:
 
 
 def _mpi_of(mpirun: str) -> Mpi | None:
-    done = process.run([mpirun, "--version"], timeout_s=30, check=False)
+    done = process.run([mpirun, "--version"], timeout_s=120, check=False)
     return name_in_version(done.stdout + done.stderr)

@@ -77,7 +77,7 @@ def make_disk(folder: Path, base: Path, size_bytes: int, image: str = "") -> Non
         form = _form_of(base)
     elif size_bytes:
         base = _larger(folder, base, size_bytes)
-    process.run(command_line.overlay_command(base, command_line.disk(folder), form), timeout_s=30)
+    process.run(command_line.overlay_command(base, command_line.disk(folder), form), timeout_s=120)
 
 
 def _larger(folder: Path, base: Path, size_bytes: int) -> Path:

@@ -69,7 +69,7 @@ def find() -> Kernel:
         raise MissingError(
             "User-Mode Linux is not installed", remedy=packages.install_command([PROGRAM])
         )
-    release = process.run([found, "--version"], timeout_s=10).stdout.strip()
+    release = process.run([found, "--version"], timeout_s=60).stdout.strip()
     return Kernel(Path(found), release, _MODULES / release)
 
 
