@@ -12,6 +12,8 @@ from types import FrameType
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _RAISING = (signal.SIGINT, *_ENDING, signal.SIGALRM)
 """Signals whose handlers raise an exception: ours, and that of tests with a time limit."""
+_AGAIN_S = 0.01
+"""Time in s after which a signal is sent again: the callback that dropped it is over by then."""
 _Handler = Callable[[int, FrameType | None], object]
 
 
@@ -25,8 +27,13 @@ def ending_signals() -> Iterator[None]:
     """
     known = (signal.SIGINT, *_ENDING)
     numbers = [n for n in known if signal.getsignal(n) is not signal.SIG_IGN]
-    with _handled(_interrupting_once(), numbers):
-        yield
+    once, before = _Once(sys.unraisablehook), sys.unraisablehook
+    sys.unraisablehook = once.dropped
+    try:
+        with _handled(once.interrupt, numbers):
+            yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager
@@ -62,16 +69,33 @@ def delayed() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _interrupting_once() -> _Handler:
-    told = False
+class _Once:
+    """Raises KeyboardInterrupt once, but again where Python has dropped it.
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal told
-        if not told:
-            told = True
+    It does so in callbacks of weak references, such as each import has, and in `__del__`. The
+    exception would then end nothing, and all later signals would be ignored.
+    """
+
+    def __init__(self, hook: Callable[[sys.UnraisableHookArgs], object]) -> None:
+        self._hook = hook
+        self._came: int | None = None
+
+    def interrupt(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self._came is None:
+            self._came = number
             raise KeyboardInterrupt
 
-    return interrupt
+    def dropped(self, what: sys.UnraisableHookArgs) -> None:
+        """Send the signal again, a moment later, if this is its exception."""
+        if self._came is None or not issubclass(what.exc_type, KeyboardInterrupt):
+            self._hook(what)
+            return
+        main = threading.main_thread().ident or 0
+        again = threading.Timer(_AGAIN_S, signal.pthread_kill, (main, self._came))
+        again.daemon = True
+        self._came = None
+        again.start()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -58,6 +59,23 @@ def test_what_is_ignored_stays_ignored() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+class Ended:
+    """An object at whose end a signal comes: Python drops what its handler raises."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_whose_exception_python_drops_comes_again() -> None:
+    def drop_and_wait() -> None:
+        with ending_signals():
+            Ended()
+            threading.Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        drop_and_wait()
 
 
 # The first hook after the fork sends the signal, and Python calls its handler at the beginning of
