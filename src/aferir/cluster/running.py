@@ -111,8 +111,8 @@ def _end(state: State, node: Node, child: subprocess.Popen[str], mark: str) -> N
         inside = made.enter(manager.place_of(state), node, ["sh", "-c", _KILL], aim)
         with contextlib.suppress(AferirError):  # it dies with the node then
             process.run(inside, timeout_s=_KILL_LIMIT_S)
+    undo.kill_marked(mark)  # first: Open MPI 4.1 crashes on a SIGINT that comes while it aborts
     process.end(child)
-    undo.kill_marked(mark)
 
 
 def shell_command(name: str, *, root: bool = False, node: str | None = None) -> list[str]:
