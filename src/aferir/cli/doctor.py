@@ -114,7 +114,7 @@ def _fix(findings: Sequence[Finding], chosen: Sequence[str], *, ask: bool) -> in
         )
     names = to_install(findings, chosen)
     if not names:
-        print("Nothing that a package would mend is missing.")
+        print("Nothing is missing that a package would add.")
         return 0
     command = packages.install_command(names)
     print(command)

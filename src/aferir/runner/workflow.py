@@ -268,8 +268,8 @@ def _with(provenance: Provenance, before: Sequence[Segment], segment: Segment) -
 
 def _interrupted(folder: Path | None) -> InterruptedRunError:
     if folder is None:
-        return InterruptedRunError("interrupted before the first repetition; nothing is kept")
+        return InterruptedRunError("interrupted before the first repetition: nothing was stored")
     return InterruptedRunError(
-        f"interrupted; everything that was made is given back, and {folder} keeps what is done",
+        f"interrupted: all instances are released, and what was measured is in {folder}",
         remedy="run the same command again to go on where it stopped",
     )
