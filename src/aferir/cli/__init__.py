@@ -118,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
     except AferirError as error:
         return _complain(options, error)
     except KeyboardInterrupt:
-        print("\naferir: interrupted: everything that this command made is removed", file=sys.stderr)
+        print("\naferir: interrupted: everything that it made is removed", file=sys.stderr)
         return 130
     except Exception as error:  # noqa: BLE001
         return _unexpected(options, error)
