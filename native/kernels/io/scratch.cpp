@@ -69,16 +69,36 @@ int report_processes(std::string_view program, const std::function<int()>& body)
     }
 }
 
-void await_interrupts() {
-    struct sigaction action{};
-    action.sa_handler = end_the_working;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
+// Signals that end the working process, blocked until it is known: one that came before its process
+// ID was stored would end nothing, and the supervisor would wait on.
+class Endings {
+  public:
+    Endings() {
+        sigset_t both;
+        sigemptyset(&both);
+        sigaddset(&both, SIGINT);
+        sigaddset(&both, SIGTERM);
+        sigprocmask(SIG_BLOCK, &both, &before_);
+        struct sigaction action{};
+        action.sa_handler = end_the_working;
+        sigaction(SIGINT, &action, nullptr);
+        sigaction(SIGTERM, &action, nullptr);
+    }
+    ~Endings() { allow(); }
+    Endings(const Endings&) = delete;
+    Endings& operator=(const Endings&) = delete;
+    Endings(Endings&&) = delete;
+    Endings& operator=(Endings&&) = delete;
+
+    void allow() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
 
 int supervise(std::string_view program, const std::filesystem::path& parent,
               const std::function<int(const std::filesystem::path&)>& body) {
-    await_interrupts();
+    const Endings endings;
     const Scratch scratch(parent);
     std::fflush(nullptr);
     const pid_t supervisor = getpid();
@@ -89,6 +109,7 @@ int supervise(std::string_view program, const std::filesystem::path& parent,
     if (child == 0) {
         std::signal(SIGINT, SIG_IGN);  // of a terminal, for all of its group: the supervisor acts
         std::signal(SIGTERM, SIG_DFL);
+        endings.allow();
         dies_with(supervisor);
         const int code = run_program(program, stderr, [&] {
             return report_processes(program, [&] { return body(scratch.path()); });
@@ -97,6 +118,7 @@ int supervise(std::string_view program, const std::filesystem::path& parent,
         _exit(code);
     }
     working = child;
+    endings.allow();
     const int status = wait_for(child);
     working = 0;
     const int code = exit_code_of(status);
