@@ -19,12 +19,12 @@ std::vector<Event> open_all(bool user, int group) {
     return events;
 }
 
-std::uint64_t sum(const std::vector<Event>& events) {
-    std::uint64_t total = 0;
+std::uint64_t total(const std::vector<Event>& events) {
+    std::uint64_t cycles = 0;
     for (const auto& event : events) {
-        total += event.count().value_or(0);
+        cycles += event.count().value_or(0);
     }
-    return total;
+    return cycles;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::optional<Cycles> CycleCounters::cycles() const {
     if (user_.empty() || system_.empty()) {
         return std::nullopt;
     }
-    return Cycles{sum(user_), sum(system_)};
+    return Cycles{total(user_), total(system_)};
 }
 
 }  // namespace aferir::account

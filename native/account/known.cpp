@@ -23,8 +23,8 @@
 namespace aferir::account {
 namespace {
 
-constexpr std::string_view kProgram = "account-known";
-constexpr std::string_view kHelp =
+constexpr std::string_view kKnownProgram = "account-known";
+constexpr std::string_view kKnownHelp =
     "usage: account-known --megacycles N [--chain add|multiply]\n"
     "       account-known --seconds N --system-percent N [--phase-us N]\n"
     "Spends a known number of cycles, or a known mix of user and system time, and prints a line "
@@ -38,20 +38,20 @@ double seconds_of(clockid_t clock) {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double thread_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+double cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 std::string spend_cycles(long long megacycles, Chain chain) {
     const double wanted = 1e6 * static_cast<double>(megacycles);
     const auto windows = static_cast<std::int64_t>(wanted / window_cycles());
-    const double before = thread_seconds();
+    const double before = cpu_seconds();
     for (std::int64_t i = 0; i < windows; ++i) {
         run_chain(chain);
     }
     return JsonObject()
-        .text("program", kProgram)
+        .text("program", kKnownProgram)
         .boolean("verified", true)
         .number("cycles", static_cast<double>(windows) * window_cycles())
-        .number("duration_s", thread_seconds() - before)
+        .number("duration_s", cpu_seconds() - before)
         .str();
 }
 
@@ -79,12 +79,12 @@ class Kernel {
 /// Thread seconds that `work` takes when it is repeated for about `seconds`.
 template <typename Work>
 double spend(double seconds, Work work) {
-    const double before = thread_seconds();
+    const double before = cpu_seconds();
     const double end = seconds_of(CLOCK_MONOTONIC) + seconds;
     while (seconds_of(CLOCK_MONOTONIC) < end) {
         work();
     }
-    return thread_seconds() - before;
+    return cpu_seconds() - before;
 }
 
 std::string spend_mix(double seconds, double system_share, double phase) {
@@ -101,7 +101,7 @@ std::string spend_mix(double seconds, double system_share, double phase) {
         }
     }
     return JsonObject()
-        .text("program", kProgram)
+        .text("program", kKnownProgram)
         .boolean("verified", true)
         .number("user_s", user)
         .number("system_s", system)
@@ -115,10 +115,10 @@ int known(std::span<const std::string_view> given, std::FILE* out, std::FILE* er
     static constexpr std::array<std::string_view, 5> kNames{"--megacycles", "--chain", "--seconds",
                                                             "--system-percent", "--phase-us"};
     static constexpr std::array<std::string_view, 1> kFlags{"--help"};
-    return run_program(kProgram, err, [&] {
+    return run_program(kKnownProgram, err, [&] {
         const Arguments arguments(given, kNames, kFlags);
         if (arguments.has("--help")) {
-            print_line(out, kHelp);
+            print_line(out, kKnownHelp);
             return kVerified;
         }
         if (arguments.has("--megacycles")) {

@@ -16,7 +16,7 @@ namespace aferir::inside {
 
 namespace {
 
-constexpr std::size_t kPiece = 1U << 16U;
+constexpr std::size_t kFilePiece = 1U << 16U;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ int send_file(const std::string& path, const std::function<bool(std::string_view
     if (error == 0 && !S_ISREG(about.st_mode)) {
         error = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
     }
-    std::vector<char> piece(kPiece);
+    std::vector<char> piece(kFilePiece);
     while (error == 0) {
         const ssize_t size = read(handle, piece.data(), piece.size());
         if (size == 0) {

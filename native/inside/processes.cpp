@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostLooks = 200;
 constexpr int kPauseUs = 1000;
-constexpr std::size_t kPiece = 4096;
+constexpr std::size_t kProcPiece = 4096;
 constexpr int kBetween = 15;  // fields of /proc/PID/stat between the session and the start time
 
 struct Relations {
@@ -34,7 +34,7 @@ struct Relations {
 std::string content(const std::string& path) {
     std::string found;
     const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    std::array<char, kPiece> piece{};
+    std::array<char, kProcPiece> piece{};
     for (ssize_t size = 1; handle >= 0 && size > 0;) {
         size = read(handle, piece.data(), piece.size());
         found.append(piece.data(), static_cast<std::size_t>(size > 0 ? size : 0));

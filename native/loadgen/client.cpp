@@ -13,7 +13,6 @@ namespace aferir::loadgen {
 
 namespace {
 
-constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 /// Stands for an unknown size of a video.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
 /// How often the socket becomes readable in each second of video: often enough to keep account of

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "loadgen/limits.hpp"
 #include "loadgen/wheel.hpp"
@@ -13,8 +12,6 @@ namespace aferir::loadgen {
 
 namespace {
 
-constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kHorizon = Wheel::kSlot * static_cast<Nanoseconds>(Wheel::kSlots - 2);
 
 class Engine {

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace aferir::loadgen {
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 using Nanoseconds = std::int64_t;
+inline constexpr Nanoseconds kSecond = 1'000'000'000;
+/// Moment of what never comes.
+inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 /// What a viewer sees of a video that arrives over a network. Playback starts when the start-up
 /// buffer is full; from then on every byte is due at a certain time. Bytes that arrive later stop

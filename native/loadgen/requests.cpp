@@ -7,7 +7,6 @@
 #include <array>
 #include <cstring>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -25,8 +24,6 @@ namespace aferir::loadgen {
 
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 /// Interval between two searches for requests whose patience has ended.
 constexpr Nanoseconds kSweep = 10'000'000;
 

@@ -7,18 +7,17 @@
 namespace aferir::oltp {
 namespace {
 
-std::string text(std::int64_t number) { return std::to_string(number); }
-
 // Condition that selects completed trades of the run.
 std::string completed(const Scale& scale) {
-    return "t_state = " + text(kCompleted) + " AND t_id > " + text(scale.trades());
+    return "t_state = " + std::to_string(kCompleted) + " AND t_id > " +
+           std::to_string(scale.trades());
 }
 
 std::string wrong_accounts(const Scale& scale) {
     return "SELECT COUNT(*) FROM account LEFT JOIN (SELECT t_a_id, SUM(IF(t_buys, -1, 1) *"
            " t_quantity * t_price) AS money FROM trade WHERE " +
            completed(scale) + " GROUP BY t_a_id) AS moved ON t_a_id = a_id WHERE a_balance <> " +
-           text(kFirstBalance) + " + IFNULL(money, 0)";
+           std::to_string(kFirstBalance) + " + IFNULL(money, 0)";
 }
 
 // Before the run each holding has 1,000 shares, so each account has 4,000 in all.
@@ -27,12 +26,12 @@ std::string wrong_holdings(const Scale& scale) {
            " FROM holding GROUP BY h_a_id) AS own LEFT JOIN (SELECT t_a_id, SUM(IF(t_buys, 1, -1)"
            " * t_quantity) AS moved FROM trade WHERE " +
            completed(scale) + " GROUP BY t_a_id) AS trades ON t_a_id = h_a_id WHERE held <> " +
-           text(Scale::kHoldings * kFirstQuantity) + " + IFNULL(moved, 0) OR least < 0";
+           std::to_string(Scale::kHoldings * kFirstQuantity) + " + IFNULL(moved, 0) OR least < 0";
 }
 
 std::string in_state(const Scale& scale, int state) {
-    return "SELECT COUNT(*) FROM trade WHERE t_id > " + text(scale.trades()) +
-           " AND t_state = " + text(state);
+    return "SELECT COUNT(*) FROM trade WHERE t_id > " + std::to_string(scale.trades()) +
+           " AND t_state = " + std::to_string(state);
 }
 
 // Counts trades with a wrong history: it must begin with the submission and end with the present
@@ -63,7 +62,8 @@ std::string check(Connection& database, const Scale& scale, const Books& books) 
     for (const auto& [statement, number] : expected) {
         const auto found = database.number(statement);
         if (found != number) {
-            return "expected " + text(number) + ", found " + text(found) + ": " + statement;
+            return "expected " + std::to_string(number) + ", found " + std::to_string(found) +
+                   ": " + statement;
         }
     }
     return "";

@@ -13,7 +13,7 @@ namespace aferir::checkpoint {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kWord = 8;
+constexpr std::uint64_t kWordBytes = 8;
 constexpr std::size_t kProcess = 4U << 20U;
 
 bool second_of(const Arguments& arguments, std::string_view name, std::string_view first,
@@ -28,7 +28,8 @@ bool second_of(const Arguments& arguments, std::string_view name, std::string_vi
 
 void check(const Options& options, Api api) {
     const auto& layout = options.layout;
-    if (layout.block_bytes % layout.transfer_bytes != 0 || layout.transfer_bytes % kWord != 0) {
+    if (layout.block_bytes % layout.transfer_bytes != 0 ||
+        layout.transfer_bytes % kWordBytes != 0) {
         throw UsageError("--transfer-bytes has to divide --block-bytes, and be a multiple of 8");
     }
     if (options.direct && layout.transfer_bytes % kPage != 0) {

@@ -13,7 +13,7 @@ constexpr std::size_t kMostEndings = 5;
 constexpr std::size_t kLineBytes = 72;
 constexpr std::uint32_t kLeastSentence = 6;
 constexpr std::uint32_t kMoreSentence = 16;
-constexpr double kWhole = 4294967296.0;  // 2^32
+constexpr double kTwoTo32 = 4294967296.0;
 
 void spell(std::uint32_t number, std::string& letters) {
     auto left = std::uint64_t{number} + 1;  // bijective: no leading zeros, no empty term
@@ -57,7 +57,7 @@ Zipf::Zipf(std::uint32_t n) : columns_(n) {
         const auto giver = large.back();
         const auto taker = small.back();
         small.pop_back();
-        columns_[taker] = {static_cast<std::uint32_t>(share[taker] * kWhole), giver};
+        columns_[taker] = {static_cast<std::uint32_t>(share[taker] * kTwoTo32), giver};
         share[giver] -= 1.0 - share[taker];
         if (share[giver] < 1.0) {
             large.pop_back();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLeastDocument = 1024;
 constexpr double kSpread = 256;
-constexpr double kWhole = 18446744073709551616.0;  // 2^64
+constexpr double kTwoTo64 = 18446744073709551616.0;
 constexpr std::uint64_t kFanOut = 256;
 constexpr std::size_t kPart = 1U << 20U;
 
@@ -46,7 +46,7 @@ std::vector<std::uint32_t> document_sizes(std::uint64_t seed, std::uint64_t byte
     std::vector<std::uint32_t> sizes;
     Random random(seed, ~std::uint64_t{0});
     for (std::uint64_t sum = 0; sum < bytes; sum += sizes.back()) {
-        const double place = static_cast<double>(random.next()) / kWhole;
+        const double place = static_cast<double>(random.next()) / kTwoTo64;
         sizes.push_back(static_cast<std::uint32_t>(kLeastDocument * std::pow(kSpread, place)));
     }
     return sizes;

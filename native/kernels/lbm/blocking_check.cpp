@@ -8,9 +8,10 @@
 namespace aferir::lbm {
 namespace {
 
-constexpr double kScale = 1e-3;
+/// Length of the interval around 0 from which populations are drawn.
+constexpr double kSpan = 1e-3;
 /// Even, and no multiple of a block's steps, so that some steps run unblocked.
-constexpr int kSteps = 10;
+constexpr int kBlockedSteps = 10;
 
 void randomise(const Solver& solver) {
     const auto f = solver.populations();
@@ -19,7 +20,7 @@ void randomise(const Solver& solver) {
     for (std::size_t cell = 0; cell < solver.cells().count; ++cell) {
         Random random(cell);
         for (std::size_t q = 0; q < kDirections; ++q) {
-            f[q * stride + cell] = kScale * (random.uniform() - 0.5);
+            f[q * stride + cell] = kSpan * (random.uniform() - 0.5);
         }
     }
 }
@@ -43,7 +44,7 @@ std::vector<double> sums_of_rows(const Solver& solver) {
 
 std::vector<double> advanced(Solver& solver) {
     randomise(solver);
-    solver.advance(kSteps);
+    solver.advance(kBlockedSteps);
     return sums_of_rows(solver);
 }
 
@@ -67,7 +68,7 @@ double BlockingCheck::error_of(Solver& timed) const {
         const double error = std::abs(found[row] - expected_[row]);
         largest = std::isfinite(error) ? std::max(largest, error) : HUGE_VAL;
     }
-    return world_.largest(largest) / kScale;
+    return world_.largest(largest) / kSpan;
 }
 
 }  // namespace aferir::lbm

@@ -48,11 +48,11 @@ double square_apart(Point a, Point b, Size size) {
 /// were greater. One number serves simple cubic, body-centred and face-centred arrays; it was
 /// chosen with volume shares of 0.1 to 0.3 and 48 and 64 cells an edge. A. J. C. Ladd (J. Fluid
 /// Mech. 271, 1994) calibrates spheres in this way.
-constexpr double kSteps = 0.07;
+constexpr double kStaircase = 0.07;
 
 /// Makes those cells solid whose middles are in a sphere with this hydrodynamic radius.
 void put_sphere(Geometry& geometry, Point centre, double flow_radius) {
-    const double radius = flow_radius - kSteps;
+    const double radius = flow_radius - kStaircase;
     const auto size = geometry.size;
     const auto wrap = [](int place, int period) { return ((place % period) + period) % period; };
     const int reach = static_cast<int>(radius) + 2;

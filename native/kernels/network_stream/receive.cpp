@@ -17,7 +17,7 @@
 namespace aferir {
 namespace {
 
-struct Stream {
+struct Incoming {
     Descriptor socket;
     std::uint64_t had = 0;
     GapWatch gaps;
@@ -96,7 +96,7 @@ class Receiver {
         }
     }
 
-    void read_some(Stream& stream) {
+    void read_some(Incoming& stream) {
         const auto count = recv(stream.socket.number(), buffer_.data(), buffer_.size(), 0);
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
@@ -117,7 +117,7 @@ class Receiver {
         gaps_.note(now);
     }
 
-    void confirm(Stream& stream) {
+    void confirm(Incoming& stream) {
         std::array<std::byte, sizeof stream.had> answer{};
         for (std::size_t i = 0; i < answer.size(); ++i) {
             answer[answer.size() - 1 - i] = static_cast<std::byte>(stream.had >> (8 * i));
@@ -134,7 +134,7 @@ class Receiver {
     Sampler sampler_;
     Pattern pattern_;
     GapWatch gaps_;
-    std::vector<Stream> streams_;
+    std::vector<Incoming> streams_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(Pattern::kChunk);
     std::int64_t total_ = 0;
     int ended_ = 0;

@@ -18,16 +18,16 @@ namespace {
 
 constexpr double kConnectingS = 20;
 
-struct Stream {
+struct Outgoing {
     Descriptor socket;
     std::uint64_t sent = 0;
     std::array<std::byte, sizeof(std::uint64_t)> answer{};
     std::size_t answered = 0;
 };
 
-std::vector<Stream> connect_all(const StreamOptions& options) {
+std::vector<Outgoing> connect_all(const StreamOptions& options) {
     const auto deadline = monotonic_s() + kConnectingS;
-    std::vector<Stream> streams;
+    std::vector<Outgoing> streams;
     for (int i = 0; i < options.connections; ++i) {
         const auto& address = options.to[static_cast<std::size_t>(i) % options.to.size()];
         streams.push_back({connect_to(address, options, deadline)});
@@ -40,7 +40,7 @@ int wait_ms(const Sampler& sampler, double now_s, double end_s) {
     return static_cast<int>(seconds * 1e3) + 1;
 }
 
-std::int64_t write_some(Stream& stream, const Pattern& pattern) {
+std::int64_t write_some(Outgoing& stream, const Pattern& pattern) {
     const auto data = pattern.at(stream.sent);
     const auto count = send(stream.socket.number(), data.data(), data.size(), MSG_NOSIGNAL);
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
@@ -52,7 +52,7 @@ std::int64_t write_some(Stream& stream, const Pattern& pattern) {
     return count > 0 ? count : 0;
 }
 
-std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double end_s) {
+std::int64_t send_until(std::vector<Outgoing>& streams, Sampler& sampler, double end_s) {
     const Pattern pattern;
     std::vector<pollfd> waiting;
     waiting.reserve(streams.size());
@@ -78,7 +78,7 @@ std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double e
 }
 
 // For each stream that ends, the other end answers with the number of bytes that it has received.
-bool read_answer(Stream& stream) {
+bool read_answer(Outgoing& stream) {
     const auto count = recv(stream.socket.number(), stream.answer.data() + stream.answered,
                             stream.answer.size() - stream.answered, 0);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -88,7 +88,8 @@ bool read_answer(Stream& stream) {
     return stream.answered == stream.answer.size();
 }
 
-bool confirmed(std::vector<Stream>& streams, Sampler& sampler, std::int64_t total, double limit_s) {
+bool confirmed(std::vector<Outgoing>& streams, Sampler& sampler, std::int64_t total,
+               double limit_s) {
     for (const auto& stream : streams) {
         if (shutdown(stream.socket.number(), SHUT_WR) != 0) {
             fail("shutdown");
@@ -114,7 +115,7 @@ bool confirmed(std::vector<Stream>& streams, Sampler& sampler, std::int64_t tota
             }
         }
     }
-    return std::all_of(streams.begin(), streams.end(), [](const Stream& stream) {
+    return std::all_of(streams.begin(), streams.end(), [](const Outgoing& stream) {
         std::uint64_t had = 0;
         for (const auto part : stream.answer) {
             had = (had << 8U) | std::to_integer<std::uint64_t>(part);

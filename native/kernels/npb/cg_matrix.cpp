@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kConditionNumber = 0.1;  // its inverse, as the specification's rcond
 constexpr double kDiagonal = 0.5;
-constexpr double kTolerance = 1e-10;
+constexpr double kCgTolerance = 1e-10;
 
 struct Element {
     std::uint32_t column;
@@ -153,7 +153,7 @@ double cg_operations(const CgProblem& problem) {
 
 void verify_cg(const CgProblem& problem, double zeta, Outcome& outcome) {
     outcome.checks = {compare("zeta", zeta, problem.zeta)};
-    outcome.verified = all_within(outcome.checks, kTolerance);
+    outcome.verified = all_within(outcome.checks, kCgTolerance);
 }
 
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads) {

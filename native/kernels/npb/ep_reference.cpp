@@ -8,7 +8,7 @@
 namespace aferir::npb {
 namespace {
 
-constexpr double kTolerance = 1e-8;
+constexpr double kEpTolerance = 1e-8;
 
 /// Sums as NPB 3 publishes them. NPB prints the counts and checks none: these are what NPB 3.4.2
 /// (Fortran, gfortran 12) printed in classes S to C. Class D takes it hours, and has none.
@@ -71,7 +71,7 @@ void verify_ep(ProblemClass problem, const GaussianSums& computed, Outcome& outc
     }
     const bool exact =
         pairs == published.pairs && (!has_counts || computed.counts == published.sums.counts);
-    outcome.verified = all_within(outcome.checks, kTolerance) && exact;
+    outcome.verified = all_within(outcome.checks, kEpTolerance) && exact;
 }
 
 }  // namespace aferir::npb

@@ -7,7 +7,7 @@
 namespace aferir::npb {
 namespace {
 
-constexpr double kTolerance = 1e-12;
+constexpr double kFtTolerance = 1e-12;
 
 constexpr std::array<ComplexNumber, 6> kClassS{{
     {5.546087004964e+02, 4.845363331978e+02},
@@ -106,7 +106,7 @@ void verify_ft(ProblemClass problem, std::span<const ComplexNumber> computed, Ou
         outcome.checks.push_back(compare(name + "_im", computed[i].im, published[i].im));
     }
     outcome.verified =
-        computed.size() == published.size() && all_within(outcome.checks, kTolerance);
+        computed.size() == published.size() && all_within(outcome.checks, kFtTolerance);
 }
 
 }  // namespace aferir::npb

@@ -5,7 +5,7 @@
 namespace aferir::npb {
 namespace {
 
-constexpr double kTolerance = 1e-8;
+constexpr double kLuTolerance = 1e-8;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void verify_lu(const LuProblem& problem, const Norms& norms, double surface_inte
     verify_norms(norms, problem.norms, outcome);
     outcome.checks.push_back(
         compare("surface integral", surface_integral, problem.surface_integral));
-    outcome.verified = all_within(outcome.checks, kTolerance);
+    outcome.verified = all_within(outcome.checks, kLuTolerance);
 }
 
 double pressure(const State& state) {

@@ -10,7 +10,7 @@ namespace aferir::npb {
 namespace {
 
 constexpr std::size_t kCharges = 10;
-constexpr double kTolerance = 1e-8;
+constexpr double kMgTolerance = 1e-8;
 
 struct Candidate {
     std::uint64_t value;
@@ -76,7 +76,7 @@ double mg_operations(const MgProblem& problem) {
 
 void verify_mg(const MgProblem& problem, double norm, Outcome& outcome) {
     outcome.checks = {compare("residual norm", norm, problem.norm)};
-    outcome.verified = all_within(outcome.checks, kTolerance);
+    outcome.verified = all_within(outcome.checks, kMgTolerance);
 }
 
 Charges find_charges(std::size_t size, int threads) {

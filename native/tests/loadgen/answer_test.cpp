@@ -10,7 +10,7 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr std::string_view kPlain = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-constexpr std::string_view kChunked =
+constexpr std::string_view kChunkedAnswer =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     "5;name=value\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nTrailer: x\r\n\r\n";
 
@@ -25,7 +25,7 @@ Answer fed(std::string_view text, std::size_t piece) {
 }
 
 TEST(Answer, IsWholeHoweverItIsCut) {
-    for (const std::string_view text : {kPlain, kChunked}) {
+    for (const std::string_view text : {kPlain, kChunkedAnswer}) {
         for (std::size_t piece = 1; piece <= text.size(); ++piece) {
             const Answer answer = fed(text, piece);
             ASSERT_EQ(answer.state(), Answer::State::kDone) << piece;
@@ -54,7 +54,7 @@ TEST(Answer, OfAnotherCodingGoesToTheEndOfTheConnection) {
 }
 
 TEST(Answer, MayEndItsLinesWithLineFeedsAlone) {
-    std::string text(kChunked);
+    std::string text(kChunkedAnswer);
     std::erase(text, '\r');
     for (std::size_t piece = 1; piece <= text.size(); ++piece) {
         EXPECT_EQ(fed(text, piece).state(), Answer::State::kDone) << piece;
@@ -62,7 +62,7 @@ TEST(Answer, MayEndItsLinesWithLineFeedsAlone) {
 }
 
 TEST(Answer, ThatBreaksOffIsBroken) {
-    for (const std::string_view text : {kPlain, kChunked}) {
+    for (const std::string_view text : {kPlain, kChunkedAnswer}) {
         Answer answer = fed(text.substr(0, text.size() - 1), 100);
         answer.end();
         EXPECT_EQ(answer.state(), Answer::State::kBroken);
@@ -101,7 +101,8 @@ TEST(Answer, IsBrokenByNonsense) {
     const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string& text :
          {std::string("SSH-2.0-x\r\n\r\n"), head + "x", head + "\r\n", head + "1\r\nab",
-          head + "10000000000000", std::string(kPlain) + "more", std::string(kChunked) + "more"}) {
+          head + "10000000000000", std::string(kPlain) + "more",
+          std::string(kChunkedAnswer) + "more"}) {
         EXPECT_EQ(fed(text, 1000).state(), Answer::State::kBroken) << text;
     }
 }
@@ -109,7 +110,7 @@ TEST(Answer, IsBrokenByNonsense) {
 TEST(Answer, StandsDamage) {
     std::mt19937 random(1);
     for (int turn = 0; turn < 20'000; ++turn) {
-        std::string text(turn % 2 == 0 ? kPlain : kChunked);
+        std::string text(turn % 2 == 0 ? kPlain : kChunkedAnswer);
         for (unsigned k = 0; k < 1 + random() % 4; ++k) {
             text[random() % text.size()] = static_cast<char>(random());
         }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kTwo = "VALUE a 0 5\r\nhello\r\nVALUE b 7 0\r\n\r\nEND\r\n";
 
-CacheAnswer fed(std::string_view text, std::size_t keys, std::size_t piece = 1000) {
+CacheAnswer fed_to_cache(std::string_view text, std::size_t keys, std::size_t piece = 1000) {
     CacheAnswer answer(keys);
     for (std::size_t at = 0; at < text.size(); at += piece) {
         const std::string_view part = text.substr(at, piece);
@@ -21,25 +21,26 @@ CacheAnswer fed(std::string_view text, std::size_t keys, std::size_t piece = 100
 
 TEST(CacheAnswer, IsWholeHoweverItIsCut) {
     for (std::size_t piece = 1; piece <= kTwo.size(); ++piece) {
-        const CacheAnswer answer = fed(kTwo, 2, piece);
+        const CacheAnswer answer = fed_to_cache(kTwo, 2, piece);
         ASSERT_EQ(answer.state(), Answer::State::kDone) << piece;
         EXPECT_EQ(answer.status(), 200);
         EXPECT_TRUE(answer.keeps());
-        EXPECT_EQ(fed(kTwo.substr(0, kTwo.size() - 1), 2, piece).state(), Answer::State::kReading);
+        EXPECT_EQ(fed_to_cache(kTwo.substr(0, kTwo.size() - 1), 2, piece).state(),
+                  Answer::State::kReading);
     }
 }
 
 TEST(CacheAnswer, IsNotMisledByAValueThatLooksLikeAnEnd) {
-    EXPECT_EQ(fed("VALUE a 0 7\r\nEND\r\nxx\r\n", 1).state(), Answer::State::kReading);
-    EXPECT_EQ(fed("VALUE a 0 7\r\nEND\r\nxx\r\nEND\r\n", 1).status(), 200);
+    EXPECT_EQ(fed_to_cache("VALUE a 0 7\r\nEND\r\nxx\r\n", 1).state(), Answer::State::kReading);
+    EXPECT_EQ(fed_to_cache("VALUE a 0 7\r\nEND\r\nxx\r\nEND\r\n", 1).status(), 200);
 }
 
 TEST(CacheAnswer, WithoutEveryValueIsAMissAndAnErrorIsAnError) {
-    EXPECT_EQ(fed("END\r\n", 1).status(), 404);
-    EXPECT_EQ(fed(kTwo, 3).status(), 404);
+    EXPECT_EQ(fed_to_cache("END\r\n", 1).status(), 404);
+    EXPECT_EQ(fed_to_cache(kTwo, 3).status(), 404);
     for (const std::string_view text :
          {"ERROR\r\n", "CLIENT_ERROR bad\r\n", "SERVER_ERROR out of memory\r\n"}) {
-        EXPECT_EQ(fed(text, 1).status(), 500) << text;
+        EXPECT_EQ(fed_to_cache(text, 1).status(), 500) << text;
     }
 }
 
@@ -48,9 +49,9 @@ TEST(CacheAnswer, IsBrokenByNonsenseAndByAnEarlyEnd) {
          {std::string("HTTP/1.1 400 Bad\r\n"), std::string("END\n"), std::string("END\r\nEND\r\n"),
           std::string("VALUE a 0 -1\r\n"), std::string("VALUE a 0\r\n"),
           std::string("VALUE a 0 99999999999999999999\r\n"), std::string(5000, 'x')}) {
-        EXPECT_EQ(fed(text, 1).state(), Answer::State::kBroken) << text;
+        EXPECT_EQ(fed_to_cache(text, 1).state(), Answer::State::kBroken) << text;
     }
-    CacheAnswer cut = fed(kTwo.substr(0, 20), 2);
+    CacheAnswer cut = fed_to_cache(kTwo.substr(0, 20), 2);
     cut.end();
     EXPECT_EQ(cut.state(), Answer::State::kBroken);
 }

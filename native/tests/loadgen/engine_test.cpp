@@ -25,7 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double kRate = 100'000.0;
-constexpr Nanoseconds kSecond = 1'000'000'000;
 
 /// What the server does to the client that asks for /K.
 enum class Deed { kServe, kStall, kHold, kBreakOff, kBlock, kSilence, kNonsense };

@@ -18,15 +18,14 @@
 namespace aferir::loadgen {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
 const std::string kGood = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Serves one connection after another, each with one request.
-class Server {
+class Responder {
   public:
     using Respond = std::function<std::string(const std::string& request)>;
 
-    explicit Server(Respond respond) : respond_(std::move(respond)) {
+    explicit Responder(Respond respond) : respond_(std::move(respond)) {
         listening_ = listen_on_loopback(port_);
         serving_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
     }
@@ -83,11 +82,11 @@ bool is_for(const std::string& request, const std::string& path) {
 }
 
 TEST(Field, ARequestFollowsRedirectionsToTheirAnswer) {
-    const Server elsewhere([](const std::string& request) {
+    const Responder elsewhere([](const std::string& request) {
         return is_for(request, "/there") ? kGood : "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n";
     });
     const std::string there = "http://127.0.0.1:" + std::to_string(elsewhere.port()) + "/there";
-    const Server server([&there](const std::string& request) {
+    const Responder server([&there](const std::string& request) {
         if (is_for(request, "/")) {
             return moved("next?x=1");
         }
@@ -99,7 +98,7 @@ TEST(Field, ARequestFollowsRedirectionsToTheirAnswer) {
 }
 
 TEST(Field, WhatARedirectionLeadsToIsWhatCounts) {
-    const Server server([](const std::string& request) {
+    const Responder server([](const std::string& request) {
         return is_for(request, "/") ? moved("/broken")
                                     : "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n";
     });
@@ -108,19 +107,19 @@ TEST(Field, WhatARedirectionLeadsToIsWhatCounts) {
 }
 
 TEST(Field, RedirectionsInACircleAreAFailure) {
-    const Server server([](const std::string&) { return moved("/"); });
+    const Responder server([](const std::string&) { return moved("/"); });
     const Measured measured = asked(server.target());
     EXPECT_EQ(measured.failures.at("redirected more than 20 times"), measured.intended);
 }
 
 TEST(Field, ARedirectionToWhatIsNotSpokenIsAnAnswer) {
-    const Server server([](const std::string&) { return moved("https://127.0.0.1/"); });
+    const Responder server([](const std::string&) { return moved("https://127.0.0.1/"); });
     const Measured measured = asked(server.target());
     EXPECT_EQ(measured.answered, measured.intended);
 }
 
 TEST(Field, AllAddressesOfTheHostAreTried) {
-    const Server server([](const std::string&) { return kGood; });
+    const Responder server([](const std::string&) { return kGood; });
     const Target v4 = server.target();
     const auto v6 = at_address(v4, "::1");
     ASSERT_TRUE(v6);
@@ -139,7 +138,7 @@ TEST(Field, HeadsAreReadAsTheyComeAndNameWhoAsks) {
           std::string(
               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nT: x\r\n\r\n"),
           std::string("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n") + kGood}) {
-        const Server server([&good](const std::string& request) {
+        const Responder server([&good](const std::string& request) {
             return request.find("\r\nUser-Agent: ") != std::string::npos
                        ? good
                        : "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
@@ -177,7 +176,7 @@ struct Video {
 class FieldVideo : public testing::TestWithParam<Video> {};
 
 TEST_P(FieldVideo, IsWatchedHoweverItIsSent) {
-    const Server server([](const std::string& request) {
+    const Responder server([](const std::string& request) {
         if (is_for(request, "/front")) {
             return moved("video");
         }

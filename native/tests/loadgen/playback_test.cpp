@@ -8,10 +8,10 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr Nanoseconds kMs = 1'000'000;
-constexpr double kRate = 1000.0;  // bytes a second: one a millisecond
+constexpr double kVideoRate = 1000.0;  // bytes a second: one a millisecond
 
 TEST(Playback, BeginsWhenTheStartUpBufferIsFull) {
-    Playback seen(kRate, 100, 1000);
+    Playback seen(kVideoRate, 100, 1000);
     seen.arrived(99, 5 * kMs, 5 * kMs);
     EXPECT_FALSE(seen.playing());
     EXPECT_FALSE(seen.deadline());
@@ -21,7 +21,7 @@ TEST(Playback, BeginsWhenTheStartUpBufferIsFull) {
 }
 
 TEST(Playback, BytesInTimeAreNoViolation) {
-    Playback seen(kRate, 100, 1000);
+    Playback seen(kVideoRate, 100, 1000);
     seen.arrived(100, 0, 0);
     for (int k = 2; k <= 10; ++k) {
         seen.arrived(100 * k, 100 * (k - 1) * kMs, 0);
@@ -33,7 +33,7 @@ TEST(Playback, BytesInTimeAreNoViolation) {
 }
 
 TEST(Playback, AByteLateIsAViolationAndThePictureWaitsForIt) {
-    Playback seen(kRate, 100, 1000);
+    Playback seen(kVideoRate, 100, 1000);
     seen.arrived(100, 0, 0);
     seen.arrived(200, 130 * kMs, 100 * kMs);
     EXPECT_EQ(seen.violations(), 1);
@@ -44,7 +44,7 @@ TEST(Playback, AByteLateIsAViolationAndThePictureWaitsForIt) {
 }
 
 TEST(Playback, WhatWeLookedForTooLateIsOurOwnFault) {
-    Playback seen(kRate, 100, 1000);
+    Playback seen(kVideoRate, 100, 1000);
     seen.arrived(100, 0, 0);
     seen.arrived(200, 130 * kMs, 60 * kMs);
     EXPECT_EQ(seen.violations(), 0);
@@ -54,7 +54,7 @@ TEST(Playback, WhatWeLookedForTooLateIsOurOwnFault) {
 }
 
 TEST(Playback, AVideoShorterThanItsBufferPlaysWhenItIsThere) {
-    Playback seen(kRate, 5000, 10);
+    Playback seen(kVideoRate, 5000, 10);
     seen.arrived(10, 3 * kMs, 3 * kMs);
     EXPECT_TRUE(seen.complete());
     EXPECT_EQ(seen.began(), 3 * kMs);
@@ -64,7 +64,7 @@ TEST(Playback, StallsAddUpToWhatTheBytesWereLate) {
     // The network is sometimes late; the picture must stand still exactly as long as necessary.
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {
-        Playback seen(kRate, 50, 100'000);
+        Playback seen(kVideoRate, 50, 100'000);
         seen.arrived(50, 0, 0);
         Nanoseconds at = 0;
         Nanoseconds stood = 0;

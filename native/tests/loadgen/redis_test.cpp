@@ -8,9 +8,9 @@
 namespace aferir::loadgen {
 namespace {
 
-constexpr std::string_view kTwo = "*2\r\n$5\r\nhello\r\n$0\r\n\r\n";
+constexpr std::string_view kTwoValues = "*2\r\n$5\r\nhello\r\n$0\r\n\r\n";
 
-RedisAnswer fed(std::string_view text, std::size_t keys, std::size_t piece = 1000) {
+RedisAnswer fed_to_redis(std::string_view text, std::size_t keys, std::size_t piece = 1000) {
     RedisAnswer answer(keys);
     for (std::size_t at = 0; at < text.size(); at += piece) {
         const std::string_view part = text.substr(at, piece);
@@ -20,20 +20,21 @@ RedisAnswer fed(std::string_view text, std::size_t keys, std::size_t piece = 100
 }
 
 TEST(RedisAnswer, IsWholeHoweverItIsCut) {
-    for (std::size_t piece = 1; piece <= kTwo.size(); ++piece) {
-        const RedisAnswer answer = fed(kTwo, 2, piece);
+    for (std::size_t piece = 1; piece <= kTwoValues.size(); ++piece) {
+        const RedisAnswer answer = fed_to_redis(kTwoValues, 2, piece);
         ASSERT_EQ(answer.state(), Answer::State::kDone) << piece;
         EXPECT_EQ(answer.status(), 200);
         EXPECT_TRUE(answer.keeps());
-        EXPECT_EQ(fed(kTwo.substr(0, kTwo.size() - 1), 2, piece).state(), Answer::State::kReading);
+        EXPECT_EQ(fed_to_redis(kTwoValues.substr(0, kTwoValues.size() - 1), 2, piece).state(),
+                  Answer::State::kReading);
     }
 }
 
 TEST(RedisAnswer, WithoutEveryValueIsAMissAndAnErrorIsAnError) {
-    EXPECT_EQ(fed("*2\r\n$1\r\na\r\n$-1\r\n", 2).status(), 404);
-    EXPECT_EQ(fed("*1\r\n$-1\r\n", 1).status(), 404);
+    EXPECT_EQ(fed_to_redis("*2\r\n$1\r\na\r\n$-1\r\n", 2).status(), 404);
+    EXPECT_EQ(fed_to_redis("*1\r\n$-1\r\n", 1).status(), 404);
     for (const std::string_view text : {"-ERR wrong\r\n", "-NOAUTH Authentication required.\r\n"}) {
-        EXPECT_EQ(fed(text, 1).status(), 500) << text;
+        EXPECT_EQ(fed_to_redis(text, 1).status(), 500) << text;
     }
 }
 
@@ -43,9 +44,9 @@ TEST(RedisAnswer, IsBrokenByNonsenseAndByAnEarlyEnd) {
           std::string("*1\r\n$-2\r\n"), std::string("*1\r\n:1\r\n"), std::string("\r\n"),
           std::string("*1\r\n$1\r\na\r\n$"), std::string("*1\r\n$99999999999999999999\r\n"),
           std::string(5000, 'x')}) {
-        EXPECT_EQ(fed(text, 1).state(), Answer::State::kBroken) << text;
+        EXPECT_EQ(fed_to_redis(text, 1).state(), Answer::State::kBroken) << text;
     }
-    RedisAnswer cut = fed(kTwo.substr(0, 12), 2);
+    RedisAnswer cut = fed_to_redis(kTwoValues.substr(0, 12), 2);
     cut.end();
     EXPECT_EQ(cut.state(), Answer::State::kBroken);
 }

@@ -10,8 +10,6 @@
 namespace aferir::loadgen {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 Plan plan_of(std::uint64_t seed) {
     Plan plan;
     plan.targets = {{{}, 3.0}, {{}, 0.0}, {{}, 1.0}};

@@ -70,12 +70,12 @@ std::string failure_of(const std::function<void()>& body) {
     return "";
 }
 
-constexpr Mode kModes[] = {Mode::kBlocking, Mode::kAsync, Mode::kBidirectional, Mode::kStream};
+constexpr Mode kTcpModes[] = {Mode::kBlocking, Mode::kAsync, Mode::kBidirectional, Mode::kStream};
 
 TEST(Tcp, EveryModeCarriesEverySizeAndVerifiesIt) {
     Served served;
     TcpTransport transport(served.client());
-    for (const auto mode : kModes) {
+    for (const auto mode : kTcpModes) {
         for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{1} << 20U}) {
             const auto result = transport.run({mode, bytes, 5, 7});
             EXPECT_GT(result.mean_s, 0);
