@@ -17,7 +17,7 @@ NOTHING = "–"  # noqa: RUF001 - an en dash, the usual sign of an empty field i
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
-_COUNTS = frozenset({"1", "count"})
+_COUNTS = frozenset({"", "1", "count"})
 """Units of counts and of ratios, which have no symbol."""
 _TERMS = {name.lower(): name for name in ("TaR", "TeF", "TcI", "TiI", "TlR")}
 """Spelling of the symbols for allocation times in Dutra 2015, chapter 5."""

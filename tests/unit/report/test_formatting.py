@@ -61,6 +61,7 @@ def test_number_has_three_significant_digits(value: float | None, shown: str) ->
         (0.25, "B/s", "0.250 B/s"),
         (412.0, "count", "412"),
         (76.0, "1", "76"),
+        (76.0, "", "76"),
         (123_456.0, "1", "123,000"),
         (0.5, "1", "0.500"),
         (-3.0, "count", "-3"),
