@@ -291,7 +291,8 @@ def _pairs(
 
 
 def _holds(ratio: Ratio, truth: float) -> bool:
-    return ratio.interval is not None and ratio.interval.contains(truth)
+    """True if the interval contains the truth; without an interval, nothing is excluded."""
+    return ratio.interval is None or ratio.interval.contains(truth)
 
 
 def _trials(options: BenchOptions) -> int:

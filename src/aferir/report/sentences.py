@@ -8,6 +8,7 @@ from aferir.model.plan import environment_family
 from aferir.report.formatting import change, listing, p_value, percent, quantity_interval
 from aferir.report.model import CellResult, Sentence
 from aferir.report.ranking import combine
+from aferir.statistics.ratio import Ratio
 from aferir.statistics.stalls import Stalls
 from aferir.statistics.verdict import Outcome, Verdict
 
@@ -125,13 +126,20 @@ def _place(cell: CellResult, peer: CellResult | None, baseline: str) -> str:
         notes.append(f"{failures} of {failures + len(cell.points)} failed")
     if peer is not None and (failures := failed(peer)):
         notes.append(f"{baseline} failed {failures} of {failures + len(peer.points)} times")
-    if cell.ratio is not None and cell.ratio.worth is not None:
-        notes.append(f"worth {cell.ratio.worth:.0f} independent ones")
+    if cell.ratio is not None and (worth := _worth(cell.ratio)):
+        notes.append(worth)
     if cell.verdict is not None and cell.verdict.outcome != "stalls":
         notes += _stall_notes(cell, baseline)
         if any(warning.code == "exaggerated" for warning in cell.verdict.warnings):
             notes.append("likely smaller")
     return f"{cell.group} ({'; '.join(notes)})" if notes else cell.group
+
+
+def _worth(ratio: Ratio) -> str:
+    """`worth 4 independent ones`, if neighbouring repetitions are correlated."""
+    if ratio.worth is None:
+        return ""
+    return f"worth {ratio.worth:.0f} independent {'one' if round(ratio.worth) == 1 else 'ones'}"
 
 
 def _stall_notes(cell: CellResult, baseline: str) -> list[str]:
@@ -264,7 +272,9 @@ def _unknown(cells: list[CellResult], baseline: str) -> str:
             parts.append(f"{cell.group} (no result of {baseline} to compare with)")
         else:
             notes = f"; {failed(cell)} failed" if failed(cell) else ""
-            parts.append(f"{cell.group} (n = {cell.ratio.n} is too few for an interval{notes})")
+            worth = _worth(cell.ratio)
+            n = f"n = {cell.ratio.n}, {worth}," if worth else f"n = {cell.ratio.n}"
+            parts.append(f"{cell.group} ({n} is too few for an interval{notes})")
     return f"cannot be judged on {listing(parts)}"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from aferir.model.record import Warning
 from aferir.statistics.arrays import Array, quantile
+from aferir.statistics.intervals import LEAST
 from aferir.statistics.tails import two_sided
 
 MINIMUM = 5
@@ -96,8 +97,8 @@ def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[W
     advice = "spread the repetitions over more time, repeat more often, or repeat the whole run"
     if found.suspected:
         then = (
-            f"{n} of them are worth {found.worth(n):.1f} independent ones, and the interval is "
-            "that much wider"
+            f"{n} of them are worth {max(found.worth(n), 1.0):.1f} independent ones, "
+            f"{_widened(found, n)}"
             if found.certain
             else "if that is no chance, the interval is too narrow"
         )
@@ -113,6 +114,11 @@ def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[W
         f"autocorrelation of r = {found.upper:.2f}, with which it would be in doubt"
     )
     return (Warning("autocorrelated", message, advice),)
+
+
+def _widened(found: Dependence, n: int) -> str:
+    enough = found.worth(n) >= LEAST
+    return "and the interval is that much wider" if enough else "too few for an interval"
 
 
 def _share(rho: float) -> float:

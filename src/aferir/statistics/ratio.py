@@ -44,6 +44,7 @@ CAUTION = 1.1
 """Factor by which the lost weight is enlarged, since an outlying round may keep some weight if the
 states of a sample are close to each other.
 """
+_PAIRS = "pairs of repetitions"
 AGREEMENT_ALPHA = 0.05
 """Largest probability that so many rounds agree by chance; above it the mean replaces the biweight.
 """
@@ -168,9 +169,25 @@ def _from_location(
     rounding: float,
     warnings: tuple[Warning, ...],
 ) -> Ratio:
-    """Make the ratio of pairs; correlated neighbours raise its error and lower the effective n."""
+    """Make the ratio of pairs; correlated neighbours raise its error and lower the effective n.
+
+    An effective n below `LEAST` is too few for an interval, as so many independent pairs would be.
+    """
     tail: Tail = "biweight" if place.method == "biweight" else "t"
-    worth = max(found.worth(place.n), 1.5)
+    worth = found.worth(place.n)
+    if worth < LEAST:
+        worth = max(worth, 1.0)
+        return Ratio(
+            estimate=_exp(place.centre),
+            interval=None,
+            p_value=None,
+            n=place.n,
+            n_baseline=place.n,
+            paired=True,
+            method="none",
+            worth=worth,
+            warnings=(*warnings, *doubts(found, place.n, _PAIRS, None)),
+        )
     error = place.error * math.sqrt(place.n / worth)
     # The tail of the biweight is tabulated for n >= 8; a smaller effective n uses Student's t.
     shape: Tail = tail if worth >= min(place.n, 8) else "t"
@@ -198,7 +215,7 @@ def _from_location(
         rounding=rounding,
         warnings=(
             *warnings,
-            *_doubts(found, place.n, "pairs of repetitions", p_value, _over(distance, place.error)),
+            *_doubts(found, place.n, _PAIRS, p_value, _over(distance, place.error)),
             *((_constant(),) if place.error == 0 else ()),
         ),
     )

@@ -159,3 +159,13 @@ def test_wild_pairs_do_not_overflow() -> None:
     low, high = ends(paired_ratio([1e-9, 1.0, 1e200], [1e200, 1.0, 1e-9]))
     assert low == 0.0
     assert high == math.inf
+
+
+def test_pairs_that_are_worth_fewer_than_three_have_no_interval() -> None:
+    """With 1.5 independent pairs it reached from nothing to 10^30 times."""
+    ratio = paired_ratio(np.exp(0.3 * np.arange(13)), np.ones(13))
+    assert ratio.worth is not None
+    assert ratio.worth < 3
+    assert (ratio.n, ratio.interval, ratio.p_value, ratio.log_error) == (13, None, None, None)
+    (warning,) = [w for w in ratio.warnings if w.code == "autocorrelated"]
+    assert "too few for an interval" in warning.message
