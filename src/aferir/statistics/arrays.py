@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,6 +72,14 @@ def paired_logs(values: Values, baseline: Values) -> tuple[Array, Array, tuple[W
     lost = int(above.size - good.sum())
     warnings = (_not_positive(lost, above.size),) if lost else ()
     return np.log(above[good]), np.log(below[good]), warnings
+
+
+def exp(x: float) -> float:
+    """Exponential function that returns infinity instead of an overflow error.
+
+    Overflow occurs e.g. for pairs that contradict each other widely.
+    """
+    return math.exp(x) if x < 709 else math.inf
 
 
 def _not_positive(lost: int, n: int) -> Warning:

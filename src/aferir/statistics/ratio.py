@@ -15,12 +15,7 @@ import numpy as np
 from scipy import special
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import (
-    Array,
-    Values,
-    paired_logs,
-    positive_logs,
-)
+from aferir.statistics.arrays import Array, Values, exp, paired_logs, positive_logs
 from aferir.statistics.dependence import Dependence, dependence, doubts
 from aferir.statistics.intervals import LEAST, Interval
 from aferir.statistics.resolution import rounding_of_logs, step_of_logs
@@ -158,7 +153,7 @@ def at_level(ratio: Ratio, level: float) -> Interval | None:
     half, given = (float(special.stdtrit(ratio.freedom, (1 + x) / 2)) for x in (level, shown.level))
     centre = math.log(ratio.estimate)
     low, high = (centre + (_log(end) - centre) * half / given for end in (shown.low, shown.high))
-    return Interval(_exp(low), _exp(high), level, ratio.method)
+    return Interval(exp(low), exp(high), level, ratio.method)
 
 
 def _from_location(
@@ -178,7 +173,7 @@ def _from_location(
     if worth < LEAST:
         worth = max(worth, 1.0)
         return Ratio(
-            estimate=_exp(place.centre),
+            estimate=exp(place.centre),
             interval=None,
             p_value=None,
             n=place.n,
@@ -201,8 +196,8 @@ def _from_location(
     method = f"{place.method} of paired log-ratios"
     freedom = (FREEDOM if tail == "biweight" else 1.0) * (worth - 1)
     return Ratio(
-        estimate=_exp(place.centre),
-        interval=Interval(_exp(place.centre - half), _exp(place.centre + half), level, method),
+        estimate=exp(place.centre),
+        interval=Interval(exp(place.centre - half), exp(place.centre + half), level, method),
         p_value=p_value,
         n=place.n,
         n_baseline=place.n,
@@ -246,8 +241,8 @@ def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
     error = (place.high - place.low) / 2 / _normal_quantile(level)
     method = "Hodges-Lehmann shift of logarithms"
     return Ratio(
-        estimate=_exp(place.centre),
-        interval=Interval(_exp(low), _exp(high), level, method),
+        estimate=exp(place.centre),
+        interval=Interval(exp(low), exp(high), level, method),
         p_value=p_value,
         n=n,
         n_baseline=m,
@@ -276,8 +271,8 @@ def _of_means(above: Array, below: Array, level: float) -> Ratio:
     half = critical("t", freedom + 1, level) * error + rounding
     method = "means of logarithms"
     return Ratio(
-        estimate=_exp(centre),
-        interval=Interval(_exp(centre - half), _exp(centre + half), level, method),
+        estimate=exp(centre),
+        interval=Interval(exp(centre - half), exp(centre + half), level, method),
         p_value=max(p_value, 2 / math.comb(n + m, n)) if distance else 1.0,
         n=n,
         n_baseline=m,
@@ -318,14 +313,6 @@ def _normal_p(score: float) -> float:
 
 def _log(x: float) -> float:
     return math.log(x) if x > 0 else -745.0
-
-
-def _exp(x: float) -> float:
-    """Exponential function that returns infinity instead of an overflow error.
-
-    Overflow occurs e.g. for two pairs that contradict each other widely.
-    """
-    return math.exp(x) if x < 709 else math.inf
 
 
 def _no_interval(

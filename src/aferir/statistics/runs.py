@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Array, Values, positive_logs
+from aferir.statistics.arrays import Array, Values, exp, positive_logs
 from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import Ratio, unpaired_ratio
 from aferir.statistics.stalls import costs
@@ -46,7 +46,7 @@ def ratio_of_runs(
     few = min(a.size, b.size) < 2
     return Ratio(
         estimate=math.exp(centre),
-        interval=Interval(math.exp(max(centre - half, -745)), _exp(centre + half), level, method),
+        interval=Interval(math.exp(max(centre - half, -745)), exp(centre + half), level, method),
         p_value=two_sided("t", freedom + 1, centre / error) if error else float(centre == 0),
         n=int(a.size),
         n_baseline=int(b.size),
@@ -77,10 +77,6 @@ def _error(a: Array, b: Array) -> tuple[float, float]:
 def _pseudo_median(logs: Array) -> float:
     i, j = np.triu_indices(logs.size)
     return float(np.median((logs[i] + logs[j]) / 2))
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 709 else math.inf
 
 
 def _one_run() -> Warning:

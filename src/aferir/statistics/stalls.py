@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from aferir.statistics.arrays import Array, quantile
+from aferir.statistics.arrays import Array, exp, quantile
 from aferir.statistics.intervals import LEAST, Interval, quantile_interval
 from aferir.statistics.robust import locate, mean_location
 from aferir.statistics.student import satterthwaite
@@ -76,7 +76,7 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
     interval = None
     if error is not None:
         reach = float(special.stdtrit(freedom, (1 + level) / 2)) * error
-        interval = Interval(mean * math.exp(-reach), mean * _exp(reach), level, "delta of means")
+        interval = Interval(mean * math.exp(-reach), mean * exp(reach), level, "delta of means")
     share, bounds = _upper(values, baseline, level)
     return Costs(
         stalls=one,
@@ -122,11 +122,11 @@ def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval 
     below = locate(typical)
     centre = float(slow.mean()) - (below.centre if below else float(typical.mean()))
     if above is None or below is None:
-        return _exp(centre), None
+        return exp(centre), None
     parts = above.error**2, below.error**2
     freedom = satterthwaite(parts, (above.n - 1, below.n - 1))
     reach = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(sum(parts))
-    return _exp(centre), Interval(_exp(centre - reach), _exp(centre + reach), level, "Welch")
+    return exp(centre), Interval(exp(centre - reach), exp(centre + reach), level, "Welch")
 
 
 def fisher(k: int, n: int, j: int, m: int) -> float:
@@ -204,7 +204,3 @@ def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
             ends = one[0] / other[1], one[1] / other[0]
             return share, Interval(*ends, level, "order-statistics")
     return UPPERS[-1], None
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 709 else math.inf
