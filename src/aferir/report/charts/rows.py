@@ -19,14 +19,18 @@ from aferir.report.marks import mark
 WIDTH = 960
 """Width of every chart in SVG units, which the page scales to its column; text is 12 units high."""
 ROW = 24
-_TEXT = 7.0
-"""Average width of a letter in SVG units."""
-_DIGIT = 0.7
-"""SVG units by which a digit is wider: a commit has ten digits and letters."""
-_CAPITAL = 1.4
-"""SVG units by which a capital letter is wider: DejaVu Sans has those of
-`CLOCK_MONOTONIC_COARSE` 1.2 wider, and that name lost its first letter.
+_TEXT = 7.7
+"""Width of most small letters and of digits in SVG units, as of DejaVu Sans, a wide font: with the
+width of an average letter, `podman` lost its first one.
 """
+_WIDTHS = {
+    **dict.fromkeys("ijlftrI.,:;|!'()[]/ -·", 4.8),
+    **dict.fromkeys("mwMW%@", 11.7),
+    **dict.fromkeys("=+±<>~", 10.1),
+}
+"""Widths of characters that are much narrower or wider than most."""
+_CAPITAL = 8.4
+"""Average width of a capital letter in SVG units."""
 _LONGEST = 46
 """Longest name in letters; the middle of longer ones is left out, and a tooltip has the whole."""
 _GAP = 12
@@ -167,9 +171,8 @@ def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> 
 
 
 def letters(text: str) -> float:
-    """Approximate width of a text in SVG units; digits and capitals are wider than most letters."""
-    digits, capitals = (sum(map(wide, text)) for wide in (str.isdigit, str.isupper))
-    return _TEXT * len(text) + _DIGIT * digits + _CAPITAL * capitals
+    """Approximate width of a text in SVG units."""
+    return sum(_WIDTHS.get(one, _CAPITAL if one.isupper() else _TEXT) for one in text)
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
