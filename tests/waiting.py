@@ -13,7 +13,7 @@ def eventually(condition: Callable[[], _Value], *, look_every_s: float = 0.01) -
     """Wait until the answer is true, and return it.
 
     There is no deadline of its own: how long something takes on a busy machine is no matter of a
-    test. One that waits in vain is ended after ten minutes, with what it waited for
+    test. One that waits in vain is ended after 15 minutes, with what it waited for
     (`tests.hanging`).
     """
     while not (answer := condition()):
