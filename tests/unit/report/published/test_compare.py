@@ -212,6 +212,8 @@ def test_aggregated_links_are_compared_in_the_studys_bonding_mode() -> None:
     assert ft.ours[0].value == pytest.approx(36.0)
     other = table("nic_aggregation", made.links("mptcp"))[ft.what]
     assert other.why == "method mptcp here, balance-rr there"
+    native = rows["NetPIPE bidirectional throughput, 1 GbE, links: 1, native"]
+    assert native.why == "ranks_in containers here, hosts there"
     wins = rows["results where LXC beats KVM, two tenants, lxc"]
     assert wins.ours[0].value == 100.0, "one group of one"
 

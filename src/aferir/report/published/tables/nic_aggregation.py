@@ -132,7 +132,12 @@ _ANSWERS: Mapping[str, tuple[str, Finder, tuple[Condition, ...]]] = {
     "NetPIPE bidirectional throughput, 1 GbE": (
         _MOST.format(n="1 link"),
         _THROUGHPUT,
-        (_BOTH_WAYS, Condition("links", 1), Condition("rate_mbit", 1000)),
+        (
+            _BOTH_WAYS,
+            Condition("links", 1),
+            Condition("rate_mbit", 1000),
+            Condition("ranks_in", "hosts", "hosts"),
+        ),
     ),
     "NetPIPE bidirectional throughput, 30 kB": (
         _OVER.format(n=2) + ", at 30 kB",
