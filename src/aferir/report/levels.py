@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from aferir.model.plan import Parameter
 from aferir.model.record import GUESTS_EMULATED
 from aferir.report.formatting import listing, metric_name, quantity
 from aferir.report.model import CellResult, Sentence
@@ -36,14 +37,13 @@ def level_sentences(cells: Sequence[CellResult], metric: str) -> tuple[Sentence,
         levels = [level for cell in own if (level := _level(cell, metric or _DURATION))]
         if len(own) < 2 or not levels:
             continue
-        absent = [_name(cell) for cell in own if not cell.points]
         found.append(
             Sentence(
                 environment=environment,
                 outcome="unknown",
                 emulated=any(cell.emulated for cell in own),
                 groups=tuple(cell.group for cell in own),
-                text=_text(workload, metric or _DURATION, levels, absent),
+                text=_text(workload, metric or _DURATION, levels, _absent(own)),
             )
         )
     return tuple(found)
@@ -67,6 +67,24 @@ def _name(cell: CellResult) -> str:
     emulated = GUESTS_EMULATED in {one.warning.code for one in cell.warnings}
     name = cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
     return f"{name} (guests emulated)" if emulated else name
+
+
+def _absent(cells: Sequence[CellResult]) -> list[str]:
+    """Names of groups without a result; a level of which none has one stands for its groups."""
+    absent = [cell for cell in cells if not cell.points]
+    levels = dict.fromkeys(level for cell in absent for level in cell.factors.items())
+    whole = [level for level in levels if _is_whole([c for c in cells if _has(c, level)])]
+    rest = [cell for cell in absent if not any(_has(cell, level) for level in whole)]
+    return [*(f"all with {name}={value}" for name, value in whole), *map(_name, rest)]
+
+
+def _has(cell: CellResult, level: tuple[str, Parameter]) -> bool:
+    return level in cell.factors.items()
+
+
+def _is_whole(cells: Sequence[CellResult]) -> bool:
+    """Whether these are several, and none has a result."""
+    return len(cells) > 1 and not any(cell.points for cell in cells)
 
 
 def _text(workload: str, metric: str, levels: list[_Level], absent: list[str]) -> str:

@@ -76,6 +76,23 @@ def test_the_report_opens_with_what_the_file_asks_about() -> None:
     )
 
 
+def test_a_level_without_any_result_stands_for_its_groups() -> None:
+    made = plan("gap_s")
+    twice = [
+        msgspec.structs.replace(
+            cell,
+            id=f"{cell.id}/links={links}",
+            group=f"{cell.group}/links={links}",
+            factors={**cell.factors, "links": links},
+        )
+        for cell in made.cells
+        for links in (1, 2)
+    ]
+    made = msgspec.structs.replace(made, cells=tuple(twice))
+    (text,) = opening(made, {"mptcp": 0.2, "802.3ad": 0.013})
+    assert text.endswith("No result: all with method=single.")
+
+
 def test_one_environment_is_looked_at_by_duration() -> None:
     assert opening(plan(), dict.fromkeys(METHODS, 0.1))[0].startswith("cut, duration from")
 
