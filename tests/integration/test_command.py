@@ -9,7 +9,7 @@ import pytest
 
 from aferir import registry
 from aferir.environments.base import Instance
-from aferir.errors import ProgramError, TimeoutExpired, UnverifiedError
+from aferir.errors import AferirError, ProgramError, TimeoutExpired, UnverifiedError
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Sample, Warning
 from aferir.programs.base import PROGRAM_FOLDER, read_parameters
@@ -195,7 +195,7 @@ def test_a_file_that_is_no_program_is_reported(
 def test_what_goes_wrong_is_told_apart(
     instance: Instance, table: dict[str, object], said: str
 ) -> None:
-    with pytest.raises(ProgramError) as error:
+    with pytest.raises(AferirError) as error:
         measure(instance, table)
     assert said in error.value.message
 
