@@ -104,8 +104,10 @@ def _handled(handler: _Handler, numbers: list[signal.Signals]) -> Iterator[None]
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
+    before: dict[signal.Signals, signal._HANDLER] = {}
+    try:  # a handler that is not replaced yet may raise an exception meanwhile
+        for number in numbers:
+            before[number] = signal.signal(number, handler)
         yield
     finally:
         for number, old in before.items():
