@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/mpi_abort.hpp"
+#include "common/mpi_finalize.hpp"
 #include "common/program.hpp"
 #include "network/mpi_transport.hpp"
 #include "network/options.hpp"
@@ -83,6 +84,6 @@ int main(int count, char** values) {
     if (code > aferir::kUnverified) {
         aferir::abort_ranks(code);
     }
-    MPI_Finalize();
+    aferir::finalize_ranks(code);
     return code;
 }

@@ -16,6 +16,7 @@
 #include "common/json.hpp"
 #include "common/memory.hpp"
 #include "common/mpi_abort.hpp"
+#include "common/mpi_finalize.hpp"
 #include "common/program.hpp"
 #include "ocean/arms.hpp"
 #include "ocean/manufactured.hpp"
@@ -294,6 +295,6 @@ int main(int count, char** values) {
     MPI_Init(&count, &values);
     const std::vector<std::string_view> given(values + 1, values + count);
     const int code = aferir::ocean::guarded(given);
-    MPI_Finalize();
+    aferir::finalize_ranks(code);
     return code;
 }

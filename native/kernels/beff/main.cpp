@@ -19,6 +19,7 @@
 #include "common/arguments.hpp"
 #include "common/json.hpp"
 #include "common/mpi_abort.hpp"
+#include "common/mpi_finalize.hpp"
 #include "common/program.hpp"
 
 namespace aferir::beff {
@@ -168,6 +169,6 @@ int main(int count, char** values) {
         // other processes may have enough memory, and would wait for this one
         aferir::abort_ranks(code);
     }
-    MPI_Finalize();
+    aferir::finalize_ranks(code);
     return code;
 }

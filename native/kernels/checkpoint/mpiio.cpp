@@ -13,6 +13,7 @@
 
 #include "checkpoint/request.hpp"
 #include "common/mpi_abort.hpp"
+#include "common/mpi_finalize.hpp"
 #include "common/program.hpp"
 #include "common/storage.hpp"
 
@@ -156,6 +157,6 @@ int main(int count, char** values) {
     if (code != aferir::kVerified && code != aferir::kUnverified) {
         aferir::abort_ranks(code);  // the other ranks wait for this one
     }
-    MPI_Finalize();
+    aferir::finalize_ranks(code);
     return code;
 }

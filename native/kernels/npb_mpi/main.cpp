@@ -47,5 +47,6 @@ constexpr std::array kVariants{
 int main(int count, char** values) {
     const std::vector<std::string_view> given(values + 1, values + count);
     aferir::npb::Ranks ranks;
-    return aferir::npb::drive_mpi(AFERIR_PROGRAM, AFERIR_MPI, aferir::npb::kVariants, given, ranks);
+    return ranks.exiting_with(
+        aferir::npb::drive_mpi(AFERIR_PROGRAM, AFERIR_MPI, aferir::npb::kVariants, given, ranks));
 }

@@ -15,6 +15,7 @@
 
 #include "common/memory.hpp"
 #include "common/mpi_abort.hpp"
+#include "common/mpi_finalize.hpp"
 #include "common/shared_memory.hpp"
 #include "npb_mpi/host_memory.hpp"
 
@@ -56,7 +57,7 @@ Ranks::~Ranks() {
     if (mates_->handle != MPI_COMM_SELF) {
         MPI_Comm_free(&mates_->handle);
     }
-    MPI_Finalize();
+    finalize_ranks(exit_code_);
 }
 
 void Ranks::share_memory(int most) {

@@ -18,13 +18,16 @@ namespace aferir::npb {
 /// program, by MPI's default error handler.
 class Ranks {
   public:
-    /// Calls MPI_Init; the destructor calls MPI_Finalize.
+    /// Calls MPI_Init; the destructor calls MPI_Finalize (see finalize_ranks).
     Ranks();
     ~Ranks();
     Ranks(const Ranks&) = delete;
     Ranks& operator=(const Ranks&) = delete;
     Ranks(Ranks&&) = delete;
     Ranks& operator=(Ranks&&) = delete;
+
+    /// Notes the exit code of the program, and returns it.
+    int exiting_with(int code) { return exit_code_ = code; }
 
     [[nodiscard]] int id() const { return id_; }
     [[nodiscard]] int count() const { return count_; }
@@ -89,6 +92,7 @@ class Ranks {
     int join_mates(int most);
 
     int id_ = 0;
+    int exit_code_ = 0;
     int count_ = 1;
     Hosts hosts_;
     Patience patience_;
