@@ -8,8 +8,6 @@ its entry and does the same.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,7 +19,7 @@ import msgspec
 from aferir.aggregation.applying import Interface, Route, State, Steps, Wish, settings_of, steps
 from aferir.aggregation.subnets import Command
 from aferir.errors import AferirError, ProgramError, UsageError
-from aferir.linux import journal, process, wait
+from aferir.linux import journal, lock, process, wait
 from aferir.linux.journal import Entry
 from aferir.model.network import Mptcp
 
@@ -214,12 +212,8 @@ def _alone() -> Iterator[None]:
     """Keep a confirmation and the guard's undoing apart: one of them comes after the other."""
     folder = _path("").parent
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with lock.held(folder):
         yield
-    finally:
-        os.close(handle)
 
 
 def _remember(applied: Applied) -> None:

@@ -263,6 +263,14 @@ def is_alive(made: Nodes, node: Node) -> bool:
     return entry is not None and made.process(entry) is not None
 
 
+def processes(state: State) -> list[int]:
+    """Process IDs that end with their nodes, of those nodes that run."""
+    made = backend(state.description)
+    entries = [journal.read(node.entry) for node in state.nodes]
+    found = [made.process(entry) for entry in entries if entry is not None]
+    return [pid for pid in found if pid is not None]
+
+
 def place_of(state: State) -> Place:
     """Resources for a cluster's nodes. Errors: UsageError if the network is gone."""
     wires = journal.read(state.network)

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import Node, State
 from aferir.errors import AferirError, ProgramError, UsageError
-from aferir.linux import journal, process, undo
+from aferir.linux import process, undo
 
 _LAUNCHERS = ("mpirun", "mpiexec")
 """Names of programs whose job cannot go on without a node. Left alone, jobs whose node had died
@@ -52,7 +52,7 @@ def run(name: str, command: Sequence[str], *, root: bool = False, node: str | No
     )
     try:
         if launches and not outlives(
-            child.pid, _processes(state), lambda: bool(_lost(name, before))
+            child.pid, manager.processes(state), lambda: bool(_lost(name, before))
         ):
             _end(state, _chosen(state, node), child, mark)
         code = child.wait()
@@ -94,13 +94,6 @@ def outlives(pid: int, nodes: Iterable[int], lost: Callable[[], bool]) -> bool:
             for handle in ended:
                 waiting.unregister(handle)
         return False
-
-
-def _processes(state: State) -> list[int]:
-    made = manager.backend(state.description)
-    entries = [journal.read(node.entry) for node in state.nodes]
-    found = [made.process(entry) for entry in entries if entry is not None]
-    return [pid for pid in found if pid is not None]
 
 
 def _end(state: State, node: Node, child: subprocess.Popen[str], mark: str) -> None:

@@ -115,15 +115,11 @@ def _sleep_until_one_dies(state: State, seen: tuple[int, int]) -> None:
 @contextlib.contextmanager
 def _handles(state: State) -> Iterator[list[int]]:
     """The pidfds of the nodes' processes, closed afterwards."""
-    made = manager.backend(state.description)
     handles: list[int] = []
     try:
-        for node in state.nodes:
-            entry = journal.read(node.entry)
-            pid = None if entry is None else made.process(entry)
+        for pid in manager.processes(state):
             with contextlib.suppress(ProcessLookupError):
-                if pid is not None:
-                    handles.append(os.pidfd_open(pid))
+                handles.append(os.pidfd_open(pid))
         yield handles
     finally:
         for handle in handles:
