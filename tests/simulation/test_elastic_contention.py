@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
 from aferir.elastic.contention import Contention, Underway
@@ -58,15 +59,47 @@ def test_an_allocation_that_never_ends_disturbs_nobody() -> None:
     assert ready(Contention(hosts=1), [(0, math.inf), (1, 3)]) == {1: 4}
 
 
+def test_a_store_whose_link_takes_two_copies_is_shared_from_the_third_on() -> None:
+    """Three copies of 6 s share two links until 9 s; boots take 4 s."""
+    found = ready(Contention(store_share=0.6, store_link=2), [(0, 10), (0, 10)])
+    assert found == pytest.approx({0: 10, 1: 10})
+    found = ready(Contention(store_share=0.6, store_link=2), [(0, 10), (0, 10), (0, 10)])
+    assert found == pytest.approx({0: 9 + 4, 1: 9 + 4, 2: 9 + 4})
+
+
+def test_racks_share_their_own_links_and_what_they_leave_goes_to_others() -> None:
+    """The full rack has 1 copy's rate for 2 copies of 6 s; the third goes to the other rack."""
+    racks = Contention(hosts=4, racks=2, rack_link=1, store_share=0.6, store_link=2)
+    packed = msgspec.structs.replace(racks, placement="packed")
+    assert ready(packed, [(0, 10)] * 3) == pytest.approx({0: 12 + 4, 1: 12 + 4, 2: 6 + 4})
+
+
+def test_placement_spreads_allocations_over_racks_or_packs_them() -> None:
+    racks = Contention(hosts=4, racks=2, rack_link=1, store_share=0.6, store_link=4)
+    packed = msgspec.structs.replace(racks, placement="packed")
+    assert ready(racks, [(0, 10), (0, 10)]) == pytest.approx({0: 10, 1: 10})
+    assert ready(packed, [(0, 10), (0, 10)]) == pytest.approx({0: 16, 1: 16})
+
+
+def test_hosts_that_racks_do_not_divide_all_carry_out_allocations() -> None:
+    three = Contention(hosts=3, racks=2)
+    assert ready(three, [(0, 10)] * 4) == {0: 10, 1: 10, 2: 10, 3: 20}
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"hosts": 0},
+        {"racks": 0},
+        {"hosts": 2, "racks": 3},
+        {"store_link": 0.5},
+        {"rack_link": math.nan},
+        {"placement": "anywhere"},
         {"at_once": 0},
         {"store_share": -0.1},
         {"store_share": 0.7, "scheduler_share": 0.4},
     ],
 )
 def test_impossible_values_of_contention_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"at least one|from 0 to 1"):
+    with pytest.raises(ValueError, match=r"at least one|from 0 to 1|spread or packed"):
         Contention(**wrong)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -105,4 +106,26 @@ def _allocations(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         metavar="SHARE",
         help="share of its time for which an allocation uses the scheduler (default: 0)",
+    )
+    add(
+        "--store-link",
+        type=float,
+        default=1.0,
+        metavar="COPIES",
+        help="copies at once that the store's link takes at full speed (default: 1)",
+    )
+    add("--racks", type=int, default=1, metavar="N", help="racks that hosts are in (default: 1)")
+    add(
+        "--rack-link",
+        type=float,
+        default=math.inf,
+        metavar="COPIES",
+        help="copies at once that a rack's link takes at full speed (default: no limit)",
+    )
+    add(
+        "--placement",
+        choices=("spread", "packed"),
+        default="spread",
+        help="whether the rack with the fewest or the most allocations under way gets the next "
+        "(default: spread)",
     )

@@ -10,12 +10,14 @@ clients and instances over time of the runs that block fewest and most (its Figu
 `--allocation` is the latency of an allocation that is alone. With `--store`, `--scheduler` or
 `--hosts`, allocations under way delay one another: the scheduler serves one request at a time, all
 images are copied over one link, and a host carries out `--at-once` allocations (default: 1). With
+`--racks` each rack has a link of its own, and `--placement` says which one gets an allocation. With
 `--hibernate-after`, hosts without an instance sleep, and an allocation that needs one wakes it.
 
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
   aferir elastic simulate --allocation measured.txt --clients 400 --vary warm=0,1,2
   aferir elastic simulate --allocation 40.7,1.4 --waiting each --hosts 8 --vary store=0,0.3,0.6
+  aferir elastic simulate --hosts 8 --store 0.6 --store-link 4 --rack-link 1 --vary racks=1,2,4
   aferir elastic simulate --hosts 8 --watts 285,12 --vary hibernate-after=0,300,inf
   aferir elastic simulate --runs 1000 --vary patience=20,30,40 --dask tcp://127.0.0.1:8786
 """
@@ -49,9 +51,14 @@ _VARIED = (
     "at-once",
     "store",
     "scheduler",
+    "store-link",
+    "racks",
+    "rack-link",
+    "placement",
     *sleeping.VARIED,
 )
-_COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once", *sleeping.COUNTS)
+_COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once", "racks", *sleeping.COUNTS)
+_WORDS = ("allocation", "placement")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -182,6 +189,10 @@ def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
             at_once=given["at_once"],
             scheduler_share=given["scheduler"],
             store_share=given["store"],
+            store_link=given["store_link"],
+            racks=given["racks"],
+            rack_link=given["rack_link"],
+            placement=given["placement"],
         )
         hibernation = sleeping.read(given)
     except ValueError as error:
@@ -206,7 +217,7 @@ def _varied(options: argparse.Namespace, level: tuple[str, str]) -> Mapping[str,
     name, text = level
     if not name:
         return {}
-    if name == "allocation":
+    if name in _WORDS:
         return {name: text}
     kind: type[int | float] = int if name in _COUNTS else float
     try:
