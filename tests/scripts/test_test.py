@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -41,3 +43,20 @@ def test_files_of_one_lane_are_together_and_all_others_are_lanes_of_their_own() 
     shared = [file for file in FILES if lane_of(file) in TOGETHER]
     assert len(shared) > len(TOGETHER)
     assert all(lane_of(file) == file for file in FILES if file not in shared)
+
+
+def test_bytecode_is_kept_whatever_the_environment_says(tmp_path: Path) -> None:
+    scripts, programs = tmp_path / "scripts", tmp_path / ".venv/bin"
+    for folder in (scripts, programs):
+        folder.mkdir(parents=True)
+    (scripts / "test").write_bytes((ROOT / "scripts/test").read_bytes())
+    (programs / "python").write_text("#!/bin/sh\nenv > environment\n", encoding="utf-8")
+    for program in ("cmake", "ctest"):
+        (programs / program).write_text("#!/bin/sh\n", encoding="utf-8")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    asked = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run(["sh", scripts / "test"], env=asked, capture_output=True, check=True)
+    told = (tmp_path / "environment").read_text(encoding="utf-8")
+    assert "PATH=" in told
+    assert "PYTHONDONTWRITEBYTECODE" not in told
