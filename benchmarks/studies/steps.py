@@ -12,6 +12,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "Dutra 2015": (
         "vod-capacity",
         "vod-load",
+        "vod-hosts",
         "vod-capacity-guests",
         "allocation-latency",
         "elasticmovie",
@@ -52,7 +53,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is part of another step's, as one of its workloads."""
-_ELSEWHERE = ("cluster-hosts-guests", "cluster-over-hosts")
+_ELSEWHERE = ("vod-hosts", "cluster-hosts-guests", "cluster-over-hosts")
 """Steps that are only checked: they have no short form, and cannot run on one machine."""
 
 

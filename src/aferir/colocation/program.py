@@ -28,6 +28,7 @@ from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
 from aferir.programs.kernels import document, kernel_path
 from aferir.programs.npb import threads
+from aferir.programs.others import aferir_there
 from aferir.programs.stores import jars
 
 _SERVICES = {
@@ -45,9 +46,6 @@ BATCH: Mapping[str, str] = {
     **{f"npb-{kernel}": "" for kernel in threads.KERNELS},
 }
 """Batch programs, and what each needs installed; the NPB kernels are part of aferir."""
-_THERE = 'AFERIR_KERNELS="$AFERIR_PROGRAMS" exec "$AFERIR_PYTHON" -s "$@"'
-"""Shell command that runs aferir on another host, from the copy that the host's agent brought
-there."""
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
 """Memory in bytes of a search engine: its heap, and what its JVM needs in addition."""
@@ -171,8 +169,7 @@ class Colocation(Program[ColocationParameters]):
         line = (*run, "--parameters", document(parameters))
         ours = not parameters.command and not BATCH[batch]
         files = (kernel_path("request-clients"), *((kernel_path(batch),) if ours else ()))
-        there = Command(Path("/bin/sh"), ("-c", _THERE, "sh", *line), files=files)
-        return Command(Path(sys.executable), line, there=there)
+        return Command(Path(sys.executable), line, there=aferir_there(line, files))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles of each arm. Errors: as for `Program.parse`."""

@@ -156,6 +156,9 @@ def _placed(
             of_packages=one.program.of_packages,
             problems=problems,
         )
+        if spec.is_spread:
+            for wrong in one.program.over_hosts(one.values):
+                problems.add(f"{one.workload.path}.{wrong.key}", wrong.message, wrong.remedy)
         lack = _judge_fit(
             cell,
             spec,

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from aferir.elastic.viewers import Watched, command, read, schedule, watch
+from aferir.elastic.viewers import Watched, command, read, run, schedule
 from aferir.errors import ProgramError
 from aferir.linux import process, scratch
 from aferir.model.record import Series
@@ -83,10 +83,10 @@ class Here:
     async def watch(
         self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
     ) -> Seen:
-        """Run all viewers here. Errors: those of `viewers.watch`."""
+        """Run all viewers here. Errors: those of `viewers.command` and `viewers.run`."""
         schedule(times_s, self._schedule)
-        given = [*options, "--schedule", str(self._schedule)]
-        return Seen(watched=await watch(url, given, limit_s=limit_s))
+        line = command(url, [*options, "--schedule", str(self._schedule)])
+        return Seen(watched=await run(line, limit_s=limit_s))
 
 
 class _Viewer(msgspec.Struct, frozen=True):

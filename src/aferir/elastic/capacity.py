@@ -6,18 +6,21 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import mean
 
 import msgspec
 
 from aferir.clouds.simulated import SimulatedCloud, address_of
-from aferir.elastic.node import native_node
+from aferir.elastic.node import Node, native_node
 from aferir.elastic.profile import Profile, profiled
 from aferir.elastic.video import Video
-from aferir.elastic.viewers import Watched, watch
+from aferir.elastic.viewers import Watched
+from aferir.elastic.watching import watch
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.figures import Figures
+from aferir.programs.others import Others
 
 PROGRAM = "elastic-capacity"
 _MOST_VIOLATED = 0.01
@@ -97,44 +100,48 @@ async def search(
 
 
 def measure(
-    cloud: SimulatedCloud,
+    servers: AbstractContextManager[Sequence[str]],
     video: Video,
-    path: Path,
     *,
     instances: int,
+    rate_bps: float,
     startup_s: float,
     resolution: float,
     profile_in: Path | None = None,
+    elsewhere: Others | None = None,
 ) -> Figures:
-    """Search for the capacity of the first host.
+    """Search for the capacity of a host whose `servers` have URLs, one for each instance.
 
-    `instances`: 0 to let NGINX on the host itself send `path`. `profile_in`: folder for a CPU
-    profile, taken while the host sustains its capacity. NGINX sends a second of video ahead. If the
+    `instances`: 0 if the host itself serves. `rate_bps`: rate of its uplink in bit/s, 0: unknown.
+    `profile_in`: folder for a CPU profile, taken while the host sustains its capacity. `elsewhere`:
+    hosts of the viewers, None: this one. NGINX sends a second of video ahead. If the
     host lacks a share s of the rate, viewers therefore notice it only after (1 + startup_s) / s
     seconds; the pace shows it as soon as all viewers have watched together for some seconds.
     """
     began = time.perf_counter()
     trials: list[Trial] = []
-    rate_bps = cloud.layout.rate_bps
     guess = 0.97 * _HEADERS * rate_bps / video.bitrate_bps if rate_bps else _GUESS_STREAMS
+
+    async def attempt(urls: Sequence[str], streams: int) -> Trial:
+        return await _try(urls, streams, startup_s, video, elsewhere)
 
     async def search_with(urls: Sequence[str]) -> int:
         async def sustains(streams: int) -> bool:
             # Other activity on this machine may spoil one trial, but rarely two in a row.
             for _ in range(2):
-                trials.append(await _try(urls, streams, startup_s, video))
+                trials.append(await attempt(urls, streams))
                 if trials[-1].sustained:
                     return True
             return False
 
         return await search(sustains, guess=max(guess, len(urls)), resolution=resolution)
 
-    with _servers(cloud, video, path, instances) as urls:
+    with servers as urls:
         streams = asyncio.run(search_with(urls))
         seen = Profile()
         if profile_in is not None and streams:
             with profiled(profile_in) as seen:
-                asyncio.run(_try(urls, streams, startup_s, video))
+                asyncio.run(attempt(urls, streams))
     return Figures(
         program=PROGRAM,
         samples=(
@@ -174,16 +181,23 @@ def _curve(trials: Sequence[Trial]) -> Series:
     )
 
 
+def native_host(cloud: SimulatedCloud, video: Video, path: Path) -> AbstractContextManager[Node]:
+    """NGINX on the first simulated host itself, which sends the video at `path`."""
+    host = cloud.hosts[0]
+    address = address_of(host.number, 0)
+    return native_node(path, sent_bps=video.limit_bps, address=address, inside=host.namespace)
+
+
 @contextlib.contextmanager
-def _servers(
+def simulated(
     cloud: SimulatedCloud, video: Video, path: Path, instances: int
 ) -> Iterator[list[str]]:
+    """URLs of instances on the first simulated host, or of NGINX on this host itself.
+
+    They, or NGINX, send the video at `path`.
+    """
     if instances == 0:
-        host = cloud.hosts[0]
-        address = address_of(host.number, 0)
-        with native_node(
-            path, sent_bps=video.limit_bps, address=address, inside=host.namespace
-        ) as node:
+        with native_host(cloud, video, path) as node:
             yield [node.url]
         return
     made = [cloud.create() for _ in range(instances)]
@@ -194,22 +208,26 @@ def _servers(
             cloud.delete(server.name)
 
 
-async def _try(urls: Sequence[str], streams: int, startup_s: float, video: Video) -> Trial:
+async def _try(
+    urls: Sequence[str], streams: int, startup_s: float, video: Video, elsewhere: Others | None
+) -> Trial:
     shares = [streams // len(urls) + (k < streams % len(urls)) for k in range(len(urls))]
-    seen: list[Watched] = await asyncio.gather(
+    options = ("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s))
+    places = await asyncio.gather(
         *(
             watch(
                 url,
-                [
-                    *("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)),
-                    *("--clients", str(share), "--interval", f"{_ARRIVING_S / share:.6f}"),
-                ],
+                options,
+                clients=share,
+                interval_s=_ARRIVING_S / share,
                 limit_s=60 + 10 * video.seconds,
+                elsewhere=elsewhere,
             )
             for url, share in zip(urls, shares, strict=True)
             if share
         )
     )
+    seen = [one for place in places for one in place]
     return Trial(
         streams=streams,
         violated=sum(one.clients_with_violations for one in seen),

@@ -6,18 +6,20 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import mean
 
 import msgspec
 
-from aferir.clouds.simulated import SimulatedCloud, address_of
-from aferir.elastic.node import native_node
+from aferir.elastic.node import Node
 from aferir.elastic.video import Video
-from aferir.elastic.viewers import watch
+from aferir.elastic.viewers import Watched
+from aferir.elastic.watching import watch
 from aferir.model.record import Sample, Series, Warning
 from aferir.probes.load import Ticks, core_ticks
 from aferir.programs.figures import Figures
+from aferir.programs.others import Others
 
 PROGRAM = "elastic-load"
 _PERIOD_S = 1.0
@@ -60,42 +62,67 @@ def loads(looks: Sequence[Look]) -> Loads:
 
 
 def measure(
-    cloud: SimulatedCloud,
+    server: AbstractContextManager[Node],
     video: Video,
-    path: Path,
     *,
     viewers: int,
     interval_s: float,
     startup_s: float,
+    elsewhere: Others | None = None,
 ) -> Figures:
-    """Measure the load of the cores while NGINX on the first host serves viewers to their end."""
+    """Measure the load of this host's cores while `server` serves viewers to their end.
+
+    `elsewhere`: hosts of the viewers, None: this one.
+    """
     began = time.perf_counter()
-    host = cloud.hosts[0]
-    address = address_of(host.number, 0)
-    options = ["--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)]
-    options += ["--clients", str(viewers), "--interval", f"{interval_s:.6f}"]
-    limit_s = 60 + viewers * interval_s + 10 * video.seconds
-    with native_node(
-        path, sent_bps=video.limit_bps, address=address, inside=host.namespace
-    ) as node:
+    with server as node:
         look = _looker(node.pid)
 
-        async def both() -> tuple[int, list[Look]]:
-            watching = asyncio.ensure_future(watch(node.url, options, limit_s=limit_s))
+        async def both() -> tuple[list[Watched], list[Look], float]:
+            started = time.perf_counter()
+            watching = asyncio.ensure_future(
+                watch(
+                    node.url,
+                    ("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)),
+                    clients=viewers,
+                    interval_s=interval_s,
+                    limit_s=60 + viewers * interval_s + 10 * video.seconds,
+                    elsewhere=elsewhere,
+                )
+            )
             looks = [look()]
             while not watching.done():
                 await asyncio.wait([watching], timeout=_PERIOD_S)
                 looks.append(look())
-            return watching.result().clients_with_violations, looks
+            return watching.result(), looks, time.perf_counter() - started
 
-        violated, looks = asyncio.run(both())
-    return _figures(loads(looks), violated, viewers, viewers * interval_s, began)
+        seen, looks, whole_s = asyncio.run(both())
+    late_s = whole_s - max(one.duration_s for one in seen)
+    return _figures(loads(looks), seen, all_watch_s(seen, late_s), began)
 
 
-def _figures(found: Loads, violated: int, viewers: int, entered_s: float, began: float) -> Figures:
-    everybody = [place for place, at in enumerate(found.at_s) if at >= entered_s]
+def all_watch_s(seen: Sequence[Watched], late_s: float) -> tuple[float, float] | None:
+    """Times in s between which all viewers of all places watched; None if they never did.
+
+    `late_s`: largest time in s by which the viewers' program began later than the measurement.
+    """
+    full = [
+        [end for end, watching in enumerate(one.streaming_by_second, 1) if watching == one.clients]
+        for one in seen
+    ]
+    if not all(full):
+        return None
+    first, last = max(seconds[0] for seconds in full), min(seconds[-1] for seconds in full)
+    return (first + late_s, float(last)) if first + late_s < last else None
+
+
+def _figures(
+    found: Loads, seen: Sequence[Watched], all_watch: tuple[float, float] | None, began: float
+) -> Figures:
+    first, last = all_watch or (0.0, 0.0)
+    everybody = [place for place, at in enumerate(found.at_s) if first + _PERIOD_S <= at <= last]
     samples = [
-        Sample("viewers_violated", float(violated), "1"),
+        Sample("viewers_violated", float(sum(one.clients_with_violations for one in seen)), "1"),
         Sample("duration_s", time.perf_counter() - began, "s"),
     ]
     series: tuple[Series, ...] = ()
@@ -107,7 +134,8 @@ def _figures(found: Loads, violated: int, viewers: int, entered_s: float, began:
             for name, values in named.items()
         ]
     else:
-        said = f"the video ended before all {viewers} viewers had entered"
+        viewers = sum(one.clients for one in seen)
+        said = f"there were no two seconds in which all {viewers} viewers watched"
         doubts = (Warning("video-too-short", said, "a longer `video`, or a shorter `interval`"),)
     if found.at_s:
         series = tuple(

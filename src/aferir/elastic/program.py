@@ -23,8 +23,11 @@ from aferir.power.sources import PATTERN, PowerSource
 from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
 from aferir.programs.kernels import document, kernel_path
+from aferir.programs.others import aferir_there
 
 _VIEWERS = "video-clients"
+_OF_ONE_HOST = ("capacity", "load")
+"""Steps that measure one host, which may have its viewers on others."""
 _NEEDED = ("ip", "tc", "debugfs", "nginx", "ffmpeg")
 _BASE = 128 * 2**20
 _INSTANCE = {"container": 64 * 2**20, "vm": 320 * 2**20}
@@ -192,7 +195,7 @@ class Elastic(Program[_Values]):
     def __init__(self, step: str, parameters: type[_Values]) -> None:
         self.name = f"elastic-{step}"
         self.parameters = parameters
-        self.kinds = ("native",) if step in ("capacity", "load") else ("native", "cloud")
+        self.kinds = ("native",) if step in _OF_ONE_HOST else ("native", "cloud")
         self._step = step
 
     def validate(self, parameters: _Values) -> list[Wrong]:
@@ -201,6 +204,18 @@ class Elastic(Program[_Values]):
             return []
         said = f"{parameters.sent_mbit:g} is below the rate at which the video is played"
         return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
+
+    def over_hosts(self, parameters: _Values) -> list[Wrong]:
+        """Check that the server is the host itself, on its own network."""
+        simulated = {
+            "instances": "viewers reach the host itself, not instances on it",
+            "rate_mbit": "the uplink is that of the hosts' own network",
+        }
+        return [
+            Wrong(key, f"means nothing over several hosts: {why}", "write 0")
+            for key, why in simulated.items()
+            if getattr(parameters, key, 0)
+        ]
 
     def memory_bytes(self, parameters: _Values) -> int:
         """Least memory in bytes that the step needs: aferir itself and one instance."""
@@ -220,10 +235,11 @@ class Elastic(Program[_Values]):
 
     def command(self, parameters: _Values) -> Command:
         """The command line. Errors: MissingError if the viewers' program was not built."""
-        kernel_path(_VIEWERS)
+        viewers = kernel_path(_VIEWERS)
         run = ("-m", "aferir", "elastic", "measure", self._step, "--json")
-        told = ("--parameters", document(parameters))
-        return Command(Path(sys.executable), (*run, *told))
+        line = (*run, "--parameters", document(parameters))
+        there = aferir_there(line, (viewers,)) if self._step in _OF_ONE_HOST else None
+        return Command(Path(sys.executable), line, there=there)
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """The figures that the step prints. Errors: as for `Program.parse`."""

@@ -11,7 +11,7 @@ import msgspec
 
 from aferir.clouds.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.elastic import measured
-from aferir.elastic.capacity import measure
+from aferir.elastic.capacity import measure, simulated
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
 from aferir.errors import ProgramError
@@ -66,10 +66,10 @@ def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], Non
     short = msgspec.structs.replace(video, seconds=_SHORT_S)
     with stage(alone, short, cache="warm", progress=progress) as made:
         figures = measure(
-            made.cloud,
+            simulated(made.cloud, made.video, made.path, layout.per_host),
             made.video,
-            made.path,
             instances=layout.per_host,
+            rate_bps=layout.rate_bps,
             startup_s=_STARTUP_S,
             resolution=_RESOLUTION,
         )

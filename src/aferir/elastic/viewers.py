@@ -52,12 +52,12 @@ def command(url: str, options: Sequence[str]) -> list[str]:
     return [str(kernel_path(PROGRAM)), "--url", url, *options]
 
 
-async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
-    """Run the viewers' program until it ends.
+async def run(line: Sequence[str], *, limit_s: float) -> Watched:
+    """Run a command line of the viewers' program until it ends.
 
-    Errors: MissingError if it was not built, ProgramError if it fails, TimeoutExpired.
+    Errors: ProgramError if it fails, TimeoutExpired.
     """
-    child = process.start(command(url, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = process.start(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         ending = asyncio.get_running_loop().run_in_executor(None, child.communicate)
         stdout, stderr = await asyncio.wait_for(ending, limit_s)

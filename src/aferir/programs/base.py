@@ -136,6 +136,10 @@ class Program(Protocol[_Values]):
         """Kinds of environment among `kinds` in which the program can run with `parameters`."""
         return self.kinds
 
+    def over_hosts(self, parameters: _Values) -> Sequence[Wrong]:
+        """Report parameters with which the program cannot run over several hosts."""
+        return ()
+
     def packages(self, parameters: _Values) -> tuple[str, ...]:
         """Debian packages that an instance's image needs; natively, the host must have them."""
         return ()

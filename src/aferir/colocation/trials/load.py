@@ -6,7 +6,6 @@ There it disturbs neither service nor batch work (Oliveira 2022 drives both from
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,10 +19,10 @@ from aferir.colocation import admission, attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Latency, Schedule, Sla
 from aferir.colocation.trials.service import LOOPBACK, Running
-from aferir.errors import MissingError, ProgramError
+from aferir.errors import ProgramError
 from aferir.linux import process, scratch
-from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.kernels import finite, kernel_path, positive, read_figures
+from aferir.programs.others import others
 
 _PATIENCE_S = 5.0
 _FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
@@ -121,15 +120,8 @@ def users() -> Users:
 
     Errors: MissingError if the first host has no address that others reach.
     """
-    hosts = os.environ.get(HOSTS, "").split()
-    if len(hosts) < 2:
-        return Users()
-    address = os.environ.get(ADDRESSES, "").partition(" ")[0]
-    if not address:
-        raise MissingError(
-            f"{hosts[0]} has no address that {hosts[1]} could ask", remedy="see `ip address` there"
-        )
-    return Users(hosts[1], address, os.environ[ENTER])
+    found = others()
+    return Users() if found is None else Users(found.names[0], found.address, found.enter)
 
 
 class Waiting(Protocol):

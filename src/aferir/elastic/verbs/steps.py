@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,10 +28,12 @@ from aferir.model.cloud import WANTED, Wanted
 from aferir.model.record import GUESTS_EMULATED, Warning
 from aferir.power.meter import Meter
 from aferir.programs.figures import Figures
+from aferir.programs.others import Others, others
 
 if TYPE_CHECKING:
     from aferir.elastic.front import Settings
     from aferir.elastic.movie import Show
+    from aferir.elastic.node import Node
     from aferir.elastic.spread import SpreadAudience
 
 Step: TypeAlias = AllocationParameters | CapacityParameters | LoadParameters | MovieParameters
@@ -56,8 +59,11 @@ def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
         if wanted is not None:
             figures = _on_cloud(chosen, video, wanted, meter, live=live)
             return with_energy(figures, meter.taken)
+        elsewhere = others()
         if isinstance(chosen, MovieParameters):
             figures = _movie(chosen, video, meter, live=live)
+        elif elsewhere is not None and isinstance(chosen, CapacityParameters | LoadParameters):
+            figures = _over_hosts(chosen, video, meter, elsewhere)
         else:
             figures = _on_hosts(chosen, video, meter)
         figures = with_energy(figures, meter.taken)
@@ -67,38 +73,89 @@ def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
 def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
     """Steps `allocation`, `capacity` and `load` on simulated hosts."""
     from aferir.elastic.allocation import allocate_once
-    from aferir.elastic.capacity import measure as find_capacity
-    from aferir.elastic.load import measure as follow_load
+    from aferir.elastic.capacity import native_host, simulated
     from aferir.elastic.measured import keep_allocation, keep_streams
     from aferir.elastic.stage import stage
 
     layout = _layout(chosen)
     with stage(layout, video, cache=chosen.cache, progress=_tell) as made, meter.counting():
         if isinstance(chosen, CapacityParameters):
-            figures = find_capacity(
-                made.cloud,
-                video,
-                made.path,
-                instances=chosen.instances,
-                startup_s=chosen.startup,
-                resolution=chosen.resolution,
-                profile_in=made.folder if chosen.profile else None,
-            )
+            servers = simulated(made.cloud, video, made.path, chosen.instances)
+            figures = _capacity(chosen, video, servers, made.folder)
             keep_streams(layout, video, chosen.instances, figures.samples[0].value)
         elif isinstance(chosen, LoadParameters):
-            figures = follow_load(
-                made.cloud,
-                video,
-                made.path,
-                viewers=chosen.viewers,
-                interval_s=chosen.interval,
-                startup_s=chosen.startup,
-            )
+            figures = _load(chosen, video, native_host(made.cloud, video, made.path))
         else:
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
             keep_allocation(layout, video, chosen.cache, seconds)
         return _marked(figures, made.cloud)
+
+
+def _over_hosts(
+    chosen: CapacityParameters | LoadParameters, video: Video, meter: Meter, elsewhere: Others
+) -> Figures:
+    """Steps `capacity` and `load` of this host itself, with viewers on the others."""
+    from aferir.elastic import watching
+    from aferir.elastic.node import native_node
+    from aferir.elastic.video import make
+    from aferir.linux import scratch
+
+    with scratch.folder(0o755) as folder:
+        path = make(video, folder)
+        node = native_node(path, sent_bps=video.limit_bps, address=elsewhere.address)
+        with meter.counting():
+            if isinstance(chosen, LoadParameters):
+                figures = _load(chosen, video, node, elsewhere)
+            else:
+                figures = _capacity(chosen, video, _one_url(node), folder, elsewhere)
+    doubts = (*figures.doubts, *watching.doubts(elsewhere))
+    return msgspec.structs.replace(figures, doubts=doubts)
+
+
+@contextlib.contextmanager
+def _one_url(server: AbstractContextManager[Node]) -> Iterator[list[str]]:
+    with server as node:
+        yield [node.url]
+
+
+def _capacity(
+    chosen: CapacityParameters,
+    video: Video,
+    servers: AbstractContextManager[Sequence[str]],
+    folder: Path,
+    elsewhere: Others | None = None,
+) -> Figures:
+    from aferir.elastic.capacity import measure
+
+    return measure(
+        servers,
+        video,
+        instances=chosen.instances,
+        rate_bps=chosen.rate_mbit * 1e6,
+        startup_s=chosen.startup,
+        resolution=chosen.resolution,
+        profile_in=folder if chosen.profile else None,
+        elsewhere=elsewhere,
+    )
+
+
+def _load(
+    chosen: LoadParameters,
+    video: Video,
+    server: AbstractContextManager[Node],
+    elsewhere: Others | None = None,
+) -> Figures:
+    from aferir.elastic.load import measure
+
+    return measure(
+        server,
+        video,
+        viewers=chosen.viewers,
+        interval_s=chosen.interval,
+        startup_s=chosen.startup,
+        elsewhere=elsewhere,
+    )
 
 
 def _wanted(cloud: Path | None) -> Wanted | None:

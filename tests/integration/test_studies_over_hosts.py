@@ -1,0 +1,97 @@
+"""Steps of Dutra 2015 over two hosts with an sshd of their own, which have one kernel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aferir.linux import process
+from aferir.store import Run, open_run
+from tests.integration import real_hosts
+from tests.integration.real_hosts import Lab
+from tests.integration.support import own_state
+
+pytestmark = pytest.mark.integration
+EXPERIMENT = """
+[experiment]
+name = "studies"
+baseline = "both"
+warmup = 0
+[stop]
+repetitions = 1
+{hosts}
+[[environment]]
+name = "both"
+kind = "native"
+host = "a,b"
+cpus = 1
+{workloads}
+"""
+VIEWERS = """
+[[workload]]
+name = "load"
+program = "elastic-load"
+viewers = 3
+interval = 0.1
+video = 4
+content = "random-bytes"
+"""
+SIMULATED = """
+[[workload]]
+name = "capacity"
+program = "elastic-capacity"
+instances = 2
+rate_mbit = 250
+"""
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        with real_hosts.lab(tmp_path_factory.mktemp("farm"), ["a", "b"]) as made:
+            for machine in made.machines.values():
+                machine.boot()
+            real_hosts.wait_for(made, "a", "b")
+            yield made
+
+
+def started(farm: Lab, folder: Path, workloads: str, *words: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a run of these workloads over both hosts."""
+    hosts = [f"[[host]]\nname = '{n}'\nreach = \"{farm.reach(n)}\"\n" for n in "ab"]
+    file = folder / "studies.toml"
+    text = EXPERIMENT.format(hosts="".join(hosts), workloads=workloads)
+    file.write_text(text, encoding="utf-8")
+    line = [sys.executable, "-m", "aferir", "run", str(file), "--runs", str(folder / "runs")]
+    child = process.start([*line, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = child.communicate()
+    return child.returncode, out, err
+
+
+def measured(farm: Lab, folder: Path, workloads: str) -> Run:
+    code, out, err = started(farm, folder, workloads, "--json")
+    assert code == 0, err
+    cells = json.loads(out)["evaluation"]["cells"]
+    assert [(cell["cell"], cell["failures"]) for cell in cells if cell["failures"]] == [], err
+    (run,) = (folder / "runs").iterdir()
+    return open_run(run)
+
+
+def test_viewers_are_on_the_other_host(farm: Lab, tmp_path: Path) -> None:
+    run = measured(farm, tmp_path, VIEWERS)
+    (found,) = (record for record in run.records if record.cell == "both/load")
+    doubts = {warning.code: warning.message for warning in found.warnings}
+    assert doubts["viewers-on-the-servers-machine"].startswith("b and ")
+    assert "all_cores_load_percent" in {series.metric for series in found.series}
+
+
+def test_what_is_simulated_is_refused_over_hosts(farm: Lab, tmp_path: Path) -> None:
+    code, _, err = started(farm, tmp_path, SIMULATED, "--check")
+    assert code == 2
+    assert "workload[1].instances" in err
+    assert "workload[1].rate_mbit" in err
