@@ -25,6 +25,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "clock-rate",
         "clock-mpi",
         "ocean-noise",
+        "ocean-hosts",
         "clock-ntp",
     ),
     "Maliszewski 2019": (
@@ -53,7 +54,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is part of another step's, as one of its workloads."""
-_ELSEWHERE = ("vod-hosts", "cluster-hosts-guests", "cluster-over-hosts")
+_ELSEWHERE = ("vod-hosts", "ocean-hosts", "cluster-hosts-guests", "cluster-over-hosts")
 """Steps that are only checked: they have no short form, and cannot run on one machine."""
 
 

@@ -1,10 +1,13 @@
 #include "ocean/arms.hpp"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <stdexcept>
 
 namespace aferir::ocean {
 namespace {
@@ -17,6 +20,12 @@ std::vector<double> largest_of_all(std::vector<double> values, MPI_Comm comm) {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                   comm);
     return values;
+}
+
+double system_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double total_of_all(double value, MPI_Comm comm) {
@@ -46,18 +55,22 @@ std::vector<Arm> order_of(int round) {
 }
 
 Arms::Arms(Messages& messages, Model& model, const Disturbances& disturbances)
-    : messages_(messages), model_(model), disturbances_(disturbances) {
-    const int nodes = std::min(disturbances.nodes, messages.ranks());
-    const int node =
-        static_cast<int>(static_cast<long long>(messages.rank()) * nodes / messages.ranks());
-    MPI_Comm_split(messages.comm(), node, 0, &node_);
+    : messages_(messages),
+      model_(model),
+      disturbances_(disturbances),
+      places_(find_places(messages.comm(), disturbances.nodes)) {
+    if (disturbances_.helper.empty()) {  // each host has its own folder of programs
+        const auto self = std::filesystem::read_symlink("/proc/self/exe");
+        disturbances_.helper = self.parent_path() / "ocean-helper";
+    }
+    MPI_Comm_split(messages.comm(), places_.group, 0, &node_);
     int place = 0;
     MPI_Comm_rank(node_, &place);
     leads_ = place == 0;
-    const double sign = node % 2 == 0 ? 1 : -1;
+    const double sign = places_.odd ? -1 : 1;
     if (leads_) {
-        clock_ =
-            std::make_unique<SharedClock>(raw_seconds(), sign * kFirstOffset, sign * kOscillator);
+        clock_ = std::make_unique<SharedClock>(raw_seconds(), sign * kFirstOffset - places_.ahead_s,
+                                               sign * kOscillator);
     }
     std::array<int, 2> where{leads_ ? getpid() : 0, leads_ ? clock_->descriptor() : 0};
     MPI_Bcast(where.data(), 2, MPI_INT, 0, node_);
@@ -69,16 +82,27 @@ Arms::Arms(Messages& messages, Model& model, const Disturbances& disturbances)
 
 Arms::~Arms() { MPI_Comm_free(&node_); }
 
+bool Arms::steers() const {
+    return disturbances_.chronyd && places_.leads_host && places_.host != 0 && places_.own_kernel;
+}
+
+int Arms::steered() const {
+    return static_cast<int>(total_of_all(steers() ? 1 : 0, messages_.comm()));
+}
+
 double Arms::now(Arm arm) const {
-    return arm == Arm::kNtpLike ? read_clock(clock_->page(), raw_seconds()) : MPI_Wtime();
+    if (arm != Arm::kNtpLike) {
+        return MPI_Wtime();
+    }
+    return disturbances_.chronyd ? system_seconds() : read_clock(clock_->page(), raw_seconds());
 }
 
 Arms::Stamp Arms::stamp(Arm arm) const {
     Stamp stamp{};
     for (int attempt = 0; attempt < 5; ++attempt) {
-        const double before = raw_seconds();
+        const double before = raw_there();
         stamp.clock = now(arm);
-        const double after = raw_seconds();
+        const double after = raw_there();
         stamp.raw = before + (after - before) / 2;
         if (after - before < kNarrow) {
             break;
@@ -97,21 +121,48 @@ std::vector<std::unique_ptr<Helper>> Arms::start_helpers(Arm arm) const {
                std::to_string(disturbances_.noise_work_us)});
     }
     if (arm == Arm::kNtpLike) {
+        const std::string kind = disturbances_.chronyd ? "chronyd-" : "";
         int port = 0;
         if (messages_.rank() == 0) {
-            start({"server"});
+            start({kind + "server", "--address", places_.address});
             port = helpers.back()->first_number();
         }
         MPI_Bcast(&port, 1, MPI_INT, 0, messages_.comm());
-        if (leads_) {
+        // The system's clock is one for each host, and rank 0's host is the server.
+        const bool asks = disturbances_.chronyd
+                              ? places_.leads_host && (places_.host != 0 || places_.hosts == 1)
+                              : leads_;
+        if (asks && port != 0) {
             const int page = clock_->descriptor();
-            start({"client", "--period-us", std::to_string(disturbances_.ntp_period_us), "--port",
-                   std::to_string(port), "--exchanges", std::to_string(disturbances_.ntp_exchanges),
-                   "--page", std::to_string(page)},
-                  page);
+            std::vector<std::string> words{kind + "client",
+                                           "--address",
+                                           places_.address,
+                                           "--period-us",
+                                           std::to_string(disturbances_.ntp_period_us),
+                                           "--port",
+                                           std::to_string(port),
+                                           "--page",
+                                           std::to_string(page)};
+            words.emplace_back(disturbances_.chronyd ? "--steers" : "--exchanges");
+            words.push_back(disturbances_.chronyd ? std::to_string(steers() ? 1 : 0)
+                                                  : std::to_string(disturbances_.ntp_exchanges));
+            start(words, page);
         }
     }
     return helpers;
+}
+
+double Arms::stop_helpers(std::vector<std::unique_ptr<Helper>>& helpers) const {
+    double used = 0;
+    double failed = 0;
+    for (auto& helper : helpers) {
+        used += helper->stop();
+        failed += helper->failed() ? 1 : 0;
+    }
+    if (total_of_all(failed, messages_.comm()) > 0) {
+        throw std::runtime_error("a daemon ended before the steps did");
+    }
+    return total_of_all(used, messages_.comm());
 }
 
 void Arms::take_steps(Arm arm, int steps, ArmRun& run, std::vector<Stamp>& stamps) {
@@ -139,10 +190,11 @@ void Arms::judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) 
     std::vector<double> raw;
     std::vector<double> ahead;
     std::vector<double> reference;
+    const bool is_servers = arm == Arm::kNtpLike && !disturbances_.chronyd;
     for (const Stamp& one : stamps) {
         clock.push_back(one.clock);
         raw.push_back(one.raw);
-        reference.push_back(arm == Arm::kNtpLike ? 0 : one.clock - one.raw);
+        reference.push_back(is_servers ? 0 : one.clock - one.raw);
     }
     // Clocks are compared with CLOCK_MONOTONIC_RAW, which the ranks of this host share. Global time
     // is expected to differ from it by as much as rank 0's does; the server's time is
@@ -174,12 +226,8 @@ ArmRun Arms::run(Arm arm, int steps) {
     const auto wake_ups = page.wake_ups.load();
     const auto messages = page.messages.load();
     take_steps(arm, steps, run, stamps);
-    double used = 0;
-    for (auto& helper : helpers) {
-        used += helper->stop();
-    }
+    run.helpers_cpu_s = stop_helpers(helpers);
     const double counts = leads_ ? 1 : 0;
-    run.helpers_cpu_s = total_of_all(used, messages_.comm());
     run.wake_ups =
         total_of_all(counts * static_cast<double>(page.wake_ups - wake_ups), messages_.comm());
     run.messages =

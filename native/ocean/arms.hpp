@@ -6,6 +6,7 @@
 
 #include "ocean/helpers.hpp"
 #include "ocean/model.hpp"
+#include "ocean/places.hpp"
 
 namespace aferir::ocean {
 
@@ -13,7 +14,7 @@ namespace aferir::ocean {
 enum class Arm {
     kRgap,     ///< MPI_Wtime, set once at the start; nothing else runs
     kControl,  ///< the same again: its difference from kRgap is chance
-    kNtpLike,  ///< a clock that a daemon on each node keeps setting, which stamps the steps
+    kNtpLike,  ///< a clock that a daemon on each node keeps setting, or chronyd, stamps the steps
     kNoise,    ///< as kRgap, beside a daemon on each node that works at intervals
 };
 
@@ -21,8 +22,9 @@ inline constexpr int kArms = 4;
 const char* name_of(Arm arm);
 
 struct Disturbances {
-    std::string helper;  ///< path of ocean-helper
-    int nodes = 1;       ///< groups of ranks, each with a daemon and a clock of its own
+    std::string helper;    ///< path of ocean-helper
+    int nodes = 1;         ///< groups of ranks, each with a daemon and a clock of its own
+    bool chronyd = false;  ///< kNtpLike has a chronyd on each host but rank 0's, its server
     long long ntp_period_us = 100000;
     long long ntp_exchanges = 4;
     long long noise_period_us = 100000;
@@ -57,6 +59,10 @@ class Arms {
     /// Restarts the model and computes `steps` steps.
     ArmRun run(Arm arm, int steps);
 
+    [[nodiscard]] const Places& places() const { return places_; }
+    /// Number of hosts whose system clocks chronyd steers.
+    [[nodiscard]] int steered() const;
+
   private:
     struct Stamp {
         double clock;
@@ -64,13 +70,19 @@ class Arms {
     };
     [[nodiscard]] double now(Arm arm) const;
     [[nodiscard]] Stamp stamp(Arm arm) const;
+    /// CLOCK_MONOTONIC_RAW of rank 0's host.
+    [[nodiscard]] double raw_there() const { return raw_seconds() - places_.ahead_s; }
+    [[nodiscard]] bool steers() const;
     [[nodiscard]] std::vector<std::unique_ptr<Helper>> start_helpers(Arm arm) const;
+    /// Collective. Errors: std::runtime_error on all ranks if any helper failed.
+    double stop_helpers(std::vector<std::unique_ptr<Helper>>& helpers) const;
     void take_steps(Arm arm, int steps, ArmRun& run, std::vector<Stamp>& stamps);
     void judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) const;
 
     Messages& messages_;
     Model& model_;
     Disturbances disturbances_;
+    Places places_;
     MPI_Comm node_ = MPI_COMM_NULL;
     bool leads_ = false;
     std::unique_ptr<SharedClock> clock_;

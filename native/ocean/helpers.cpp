@@ -93,8 +93,10 @@ double Helper::stop() {
     }
     input_.close();
     rusage usage{};
-    wait4(std::exchange(pid_, -1), nullptr, 0, &usage);
+    int status = 0;
+    wait4(std::exchange(pid_, -1), &status, 0, &usage);
     output_.close();
+    failed_ = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     const auto seconds = [](const timeval& time) {
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };

@@ -25,11 +25,14 @@ class Helper {
     [[nodiscard]] int first_number() const;
     /// Ends it; returns the CPU time in seconds that it used.
     double stop();
+    /// Whether it was ended by something else than the end of its standard input.
+    [[nodiscard]] bool failed() const { return failed_; }
 
   private:
     Descriptor input_;
     Descriptor output_;
     pid_t pid_ = -1;
+    bool failed_ = false;
 };
 
 /// A ClockPage that one process creates, and that others of the same user on this host may map. It

@@ -44,7 +44,7 @@ struct Options {
 };
 
 Options read_options(std::span<const std::string_view> given) {
-    constexpr std::array<std::string_view, 14> kNames{"--nx",
+    constexpr std::array<std::string_view, 15> kNames{"--nx",
                                                       "--ny",
                                                       "--solver",
                                                       "--steps",
@@ -57,7 +57,8 @@ Options read_options(std::span<const std::string_view> given) {
                                                       "--ntp-period-us",
                                                       "--ntp-exchanges",
                                                       "--noise-period-us",
-                                                      "--noise-work-us"};
+                                                      "--noise-work-us",
+                                                      "--daemon"};
     constexpr std::array<std::string_view, 1> kFlags{"--check"};
     constexpr long long kMostUs = 1000000000;
     const Arguments arguments(given, kNames, kFlags);
@@ -82,6 +83,11 @@ Options read_options(std::span<const std::string_view> given) {
     options.checks_alone = arguments.has("--check");
     auto& d = options.disturbances;
     d.helper = std::string(arguments.value("--helper").value_or(""));
+    const auto daemon = arguments.value("--daemon").value_or("own");
+    if (daemon != "own" && daemon != "chronyd") {
+        throw UsageError("--daemon is own or chronyd");
+    }
+    d.chronyd = daemon == "chronyd";
     d.nodes = integer("--nodes", 1, 1, 1024);
     d.ntp_period_us = arguments.integer("--ntp-period-us", d.ntp_period_us, 100, kMostUs);
     d.ntp_exchanges = arguments.integer("--ntp-exchanges", d.ntp_exchanges, 1, 100);
@@ -163,8 +169,10 @@ std::string list(const std::vector<ArmRun>& runs, const Figure& figure) {
     return list(values);
 }
 
-/// Lists with an entry for each round; steps_s has all rounds' steps in a row.
-std::string described(Arm arm, const std::vector<ArmRun>& runs) {
+/// Lists with an entry for each round; steps_s has all rounds' steps in a row. Errors of clocks are
+/// known where all ranks read one true time.
+std::string described(Arm arm, const std::vector<ArmRun>& runs, bool errors_known) {
+    const auto known = errors_known ? runs : std::vector<ArmRun>();
     std::vector<double> steps;
     for (const ArmRun& run : runs) {
         steps.insert(steps.end(), run.steps_s.begin(), run.steps_s.end());
@@ -174,8 +182,8 @@ std::string described(Arm arm, const std::vector<ArmRun>& runs) {
         .raw("duration_s", list(runs, [](const auto& run) { return run.duration_s; }))
         .raw("sums_share", list(runs, [](const auto& run) { return run.sums_share; }))
         .raw("halos_share", list(runs, [](const auto& run) { return run.halos_share; }))
-        .raw("clock_error_s", list(runs, [](const auto& run) { return run.clock_error_s; }))
-        .raw("steps_error_s", list(runs, [](const auto& run) { return run.steps_error_s; }))
+        .raw("clock_error_s", list(known, [](const auto& run) { return run.clock_error_s; }))
+        .raw("steps_error_s", list(known, [](const auto& run) { return run.steps_error_s; }))
         .raw("helpers_cpu_s", list(runs, [](const auto& run) { return run.helpers_cpu_s; }))
         .raw("wake_ups", list(runs, [](const auto& run) { return run.wake_ups; }))
         .raw("messages", list(runs, [](const auto& run) { return run.messages; }))
@@ -218,8 +226,9 @@ void run_arms(const Options& options, Messages& messages, Doubts& doubts, JsonOb
     doubts.require(alike, "two runs of the same steps gave different elevations");
     std::string described_arms;
     for (int arm = 0; arm < kArms; ++arm) {
-        described_arms += (arm > 0 ? "," : "") +
-                          described(static_cast<Arm>(arm), runs[static_cast<std::size_t>(arm)]);
+        described_arms += (arm > 0 ? "," : "") + described(static_cast<Arm>(arm),
+                                                           runs[static_cast<std::size_t>(arm)],
+                                                           arms.places().one_kernel);
     }
     std::array<char, 20> state{};
     std::snprintf(state.data(), state.size(), "%016llx",
@@ -228,6 +237,10 @@ void run_arms(const Options& options, Messages& messages, Doubts& doubts, JsonOb
         .number("residual", residual)
         .number("volume_drift", drift)
         .text("state", state.data())
+        .integer("hosts", arms.places().hosts)
+        .boolean("one_kernel", arms.places().one_kernel)
+        .text("daemon", options.disturbances.chronyd ? "chronyd" : "own")
+        .integer("steered_hosts", arms.steered())
         .raw("arms", "[" + described_arms + "]");
 }
 

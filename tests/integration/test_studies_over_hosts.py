@@ -41,6 +41,19 @@ interval = 0.1
 video = 4
 content = "random-bytes"
 """
+OCEAN = """
+[[workload]]
+name = "ocean"
+program = "ocean"
+mpi = "openmpi"
+processes = 2
+scale = 64
+steps = 2
+rounds = 1
+ntp_period_us = 20_000
+[factors]
+daemon = ["own", "chronyd"]
+"""
 SIMULATED = """
 [[workload]]
 name = "capacity"
@@ -95,3 +108,14 @@ def test_what_is_simulated_is_refused_over_hosts(farm: Lab, tmp_path: Path) -> N
     assert code == 2
     assert "workload[1].instances" in err
     assert "workload[1].rate_mbit" in err
+
+
+def test_ocean_has_a_daemon_on_each_host(farm: Lab, tmp_path: Path) -> None:
+    """The clock of this machine is left alone, as both hosts have it."""
+    run = measured(farm, tmp_path, OCEAN)
+    found = {one.factors["daemon"]: one for one in run.records if one.factors}
+    doubts = {name: {w.code for w in one.warnings} for name, one in found.items()}
+    assert "one-machine" in doubts["own"] & doubts["chronyd"]
+    assert "chronyd-measured" in doubts["chronyd"] - doubts["own"]
+    figures = {name: {s.metric: s.value for s in one.samples} for name, one in found.items()}
+    assert all(one["ntp_like_messages"] > 0 for one in figures.values())

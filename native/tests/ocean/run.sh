@@ -52,6 +52,11 @@ done
 expect "the same bits with 1, 2 and 4 ranks:$states" "$states" '^ \([0-9a-f]\{16\}\) \1 \1$'
 expect "two global sums an iteration" "$(run 2 --solver pcg)" '"verified":true'
 
+if [ "$(id -u)" = 0 ] && [ -x /usr/sbin/chronyd ]; then  # it leaves the clock alone on one host
+    out=$(run 2 --daemon chronyd)
+    expect "chronyd beside" "$out" '"daemon":"chronyd","steered_hosts":0.*"verified":true'
+fi
+
 # The tests can fail: a solver that is stopped early is found out.
 out=$(run 1 --most-iterations 3)
 expect "an unverified run has no figures" "$out" '"verified":false,"error":'

@@ -18,10 +18,16 @@ from aferir.hosts import enter, launching
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
 from aferir.linux import wait
 from aferir.model.host import ON_HOST
-from aferir.model.variables import ENTER
+from aferir.model.variables import ENTER, PRELOAD
 
-_RANK = 'exec "${AFERIR_HERE:-$AFERIR_PROGRAMS}/${0##*/}" "$@"'
-"""Shell command of a rank: its program is in the folder into which the host's agent copied it."""
+_RANK = (
+    "here=${AFERIR_HERE:-$AFERIR_PROGRAMS}; "
+    f'[ -z "${PRELOAD}" ] || export LD_PRELOAD="$here/${PRELOAD}${{LD_PRELOAD:+:$LD_PRELOAD}}"; '
+    'exec "$here/${0##*/}" "$@"'
+)
+"""Shell commands of a rank: its program, and the library that it preloads, are in the folder into
+which the host's agent copied them.
+"""
 _HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
 """Shell command that copies the folder's path to a variable of another name, since MPICH replaces
 the original variable by its value on the first host.

@@ -6,6 +6,9 @@ PROGRAMS = "AFERIR_PROGRAMS"
 """Environment variable with the folder of our programs on a host that an agent serves."""
 PYTHON = "AFERIR_PYTHON"
 """Environment variable with the path of the agent's Python, which finds aferir's modules."""
+PRELOAD = "AFERIR_PRELOAD"
+"""Environment variable with the name of a library of ours that ranks on several hosts preload; each
+host has it in its folder of our programs."""
 HOSTS = "AFERIR_HOSTS"
 """Environment variable with the names, separated by spaces, of all hosts of an environment that
 spans several; programs start on the first.

@@ -20,6 +20,7 @@ from aferir.errors import MissingError
 from aferir.installed import installed
 from aferir.linux import process
 from aferir.model.finding import Finding
+from aferir.model.variables import PRELOAD
 from aferir.programs.base import Command
 from aferir.programs.kernels import kernel_path
 
@@ -38,6 +39,8 @@ DEFAULT: Mpi = "openmpi"
 """MPI of instances on several hosts if the program names none."""
 MOST_PROCESSES = 1024
 _LIBRARY = "libaferir-mpi-{mpi}.so"
+_RATE_S = 1.0
+"""Time in s after which hosts compare clocks again, the default of `aferir mpirun`."""
 
 
 class Launcher(msgspec.Struct, frozen=True):
@@ -57,6 +60,7 @@ def launch(
     report: bool = False,
     rule: Rule = "short",
     wrapper: Sequence[str] = (),
+    beside: Sequence[Path] = (),
 ) -> Command:
     """Run `program` (without its `-openmpi` or `-mpich`) with `processes` ranks on this host.
 
@@ -65,23 +69,35 @@ def launch(
     standard error how its clock was set; `rule` says when hosts stop comparing clocks. Ranks are
     not bound to CPUs: with either MPI, they may use all that the environment allows, even if they
     outnumber the CPUs. If there is a `wrapper`, each rank runs that command, followed by the
-    program and its arguments.
+    program and its arguments. Ranks find `beside`, programs of ours, in the folder of theirs, on
+    several hosts, too; there hosts also learn the rates of their clocks.
 
     Errors: MissingError if the launcher, the program or the library is missing.
     """
     launcher = find_launcher(mpi)
     path = kernel_path(f"{program}-{launcher.mpi}")
     library = find_library(launcher.mpi) if preload else None
-    variables = {} if library is None else preloaded(library, report=report, rule=rule)
-    return Command(
-        Path(launcher.path),
-        (
-            *placement_options(launcher.mpi, root=os.geteuid() == 0),
-            *variable_options(launcher.mpi, variables),
-            *("-n", str(processes), *wrapper, str(path), *arguments),
-        ),
-        launched=path,
-    )
+
+    def command(variables: Mapping[str, str], files: tuple[Path, ...]) -> Command:
+        return Command(
+            Path(launcher.path),
+            (
+                *placement_options(launcher.mpi, root=os.geteuid() == 0),
+                *variable_options(launcher.mpi, variables),
+                *("-n", str(processes), *wrapper, str(path), *arguments),
+            ),
+            launched=path,
+            files=files,
+        )
+
+    if library is None:
+        return command({}, tuple(beside))
+    told = preloaded(library, report=report, rule=rule)
+    spread = preloaded(library, report=report, rule=rule, rate_s=_RATE_S)
+    spread[PRELOAD] = library.name
+    del spread["LD_PRELOAD"]
+    there = command(spread, (library, *beside))
+    return msgspec.structs.replace(command(told, tuple(beside)), there=there)
 
 
 def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:

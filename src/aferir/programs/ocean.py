@@ -2,13 +2,14 @@
 
 One job computes the same steps in four variants (arms), in turns: `rgap` stamps its steps with
 MPI_Wtime, set once at the start; `control` repeats `rgap`; `ntp-like` stamps them with a clock that
-a daemon keeps setting; `noise` runs beside a daemon that works at intervals.
+a daemon, or chronyd, keeps setting; `noise` runs beside a daemon that works at intervals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import median, stdev
 from typing import Annotated, Literal
 
@@ -17,7 +18,7 @@ import msgspec
 from aferir.errors import MissingError, ProgramError
 from aferir.model.finding import Finding
 from aferir.model.parameters import told, whole
-from aferir.model.record import Sample, Series
+from aferir.model.record import Sample, Series, Warning
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import Processes, WhichMpi
 from aferir.programs.kernels import check_kernels, kernel_path, options, read_figures
@@ -42,6 +43,7 @@ class Arm(msgspec.Struct, frozen=True):
     sums_share: list[float]
     halos_share: list[float]
     clock_error_s: list[float]
+    """Empty, as `steps_error_s` is, on hosts whose true difference is unknown."""
     steps_error_s: list[float]
     helpers_cpu_s: list[float]
     wake_ups: list[float]
@@ -69,6 +71,13 @@ class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
     ntp_period_us: Annotated[
         int, whole("time between two settings of the clock", 100, 1_000_000_000, unit="us")
     ] = 100_000
+    daemon: Annotated[
+        Literal["own", "chronyd"],
+        told(
+            "what sets the clock of the arm `ntp-like`; `chronyd`: the system's, on all hosts but "
+            "the first, as root"
+        ),
+    ] = "own"
     noise_period_us: Annotated[
         int, whole("period of the daemon in the arm `noise`", 100, 1_000_000_000, unit="us")
     ] = 100_000
@@ -89,6 +98,10 @@ class Ocean(Program[OceanParameters]):
         cells = (SHAPE[0] // parameters.scale) * (SHAPE[1] // parameters.scale)
         return 8 * _ARRAYS * cells + _RANK_BYTES * parameters.processes
 
+    def packages(self, parameters: OceanParameters) -> tuple[str, ...]:
+        """Debian's chrony, if its daemon is wanted."""
+        return ("chrony",) if parameters.daemon == "chronyd" else ()
+
     def check(self) -> list[Finding]:
         """Whether an MPI, the program for it, and the daemons are installed."""
         return [*check_mpi(PROGRAM, (PROGRAM,)), *check_kernels(PROGRAM, (HELPER,))]
@@ -96,19 +109,15 @@ class Ocean(Program[OceanParameters]):
     def command(self, parameters: OceanParameters) -> Command:
         """The command line. Errors: MissingError if a program or the MPI is missing."""
         nx, ny = (edge // parameters.scale for edge in SHAPE)
-        arguments = (
-            *("--nx", str(nx), "--ny", str(ny), "--helper", str(kernel_path(HELPER))),
-            *options(parameters, _ON, always=_ON),
-        )
-        return launch(
-            PROGRAM,
-            arguments,
-            processes=parameters.processes,
-            mpi=parameters.mpi,
-            preload=True,
-        )
+        words = ("--nx", str(nx), "--ny", str(ny), *options(parameters, _ON, always=_ON))
+        if parameters.daemon != "own":
+            words = (*words, "--daemon", parameters.daemon)
+        helper = kernel_path(HELPER)
+        here = _launched(parameters, ("--helper", str(helper), *words))
+        there = _launched(parameters, words, helper).there  # where each host has its own folder
+        return msgspec.structs.replace(here, there=there)
 
-    def parse(self, stdout: str) -> Sequence[Sample | Series]:
+    def parse(self, stdout: str) -> Sequence[Sample | Series | Warning]:
         """Figures of all arms; `duration_s` is the median over the rounds of `rgap`.
 
         Errors: as for `Program.parse`; MissingError if ranks did not read one MPI_Wtime.
@@ -120,7 +129,36 @@ class Ocean(Program[OceanParameters]):
                 remedy="install aferir again, with the MPI's development package installed",
             )
         arms = _arms(figures)
-        return (*_samples(figures, arms), *_series(arms), *_along_processes(figures, arms))
+        return (
+            *_samples(figures, arms),
+            *_series(arms),
+            *_along_processes(figures, arms),
+            *_doubts(figures),
+        )
+
+
+def _launched(parameters: OceanParameters, arguments: Sequence[str], *beside: Path) -> Command:
+    return launch(
+        PROGRAM,
+        arguments,
+        processes=parameters.processes,
+        mpi=parameters.mpi,
+        preload=True,
+        beside=beside,
+    )
+
+
+def _doubts(figures: Mapping[str, object]) -> Iterator[Warning]:
+    """Warnings about hosts that are one machine, and about a chronyd that steered no clock."""
+    hosts = round(_number(figures, "hosts")) if "hosts" in figures else 1
+    if hosts > 1 and figures.get("one_kernel") is True:
+        said = f"the {hosts} hosts have one kernel: they are one machine, with one system clock"
+        yield Warning("one-machine", said, "take hosts that are machines")
+    steered = figures.get("steered_hosts")
+    if figures.get("daemon") == "chronyd" and steered != max(1, hosts - 1):
+        said = f"chronyd steered the system clock of {steered} hosts; on others it only measured"
+        advice = "it steers on hosts with a kernel of their own, the first one excepted"
+        yield Warning("chronyd-measured", said, advice)
 
 
 def differences_s(arm: Arm, reference: Arm) -> list[float]:
@@ -147,8 +185,11 @@ def _samples(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Sam
     daemon = arms["ntp-like"]
     return [
         *samples,
-        Sample("ntp_like_clock_error_s", max(daemon.clock_error_s), "s"),
-        Sample("clock_error_s", max(reference.clock_error_s), "s"),
+        *(
+            Sample(name, max(arm.clock_error_s), "s")
+            for name, arm in (("ntp_like_clock_error_s", daemon), ("clock_error_s", reference))
+            if arm.clock_error_s
+        ),
         Sample("ntp_like_wake_ups", median(daemon.wake_ups), "1"),
         Sample("ntp_like_messages", median(daemon.messages), "1"),
         Sample("ntp_like_cpu_s", median(daemon.helpers_cpu_s), "s"),
@@ -168,7 +209,11 @@ def _series(arms: Mapping[str, Arm]) -> list[Series]:
     steps = len(arms[REFERENCE].steps_s) // rounds
     return [
         by_arm("arm_duration_s", "s", {name: arms[name].duration_s for name in names}),
-        by_arm("arm_clock_error_s", "s", {name: arms[name].clock_error_s for name in names}),
+        *(
+            (by_arm("arm_clock_error_s", "s", {name: arms[name].clock_error_s for name in names}),)
+            if arms[REFERENCE].clock_error_s
+            else ()
+        ),
         *(
             Series(
                 metric="step_time_s",
@@ -225,7 +270,8 @@ def _arms(figures: Mapping[str, object]) -> dict[str, Arm]:
         raise ProgramError(f"{PROGRAM} printed {steps} steps in {rounds} rounds")
     for arm in arms.values():
         lists = [value for value in msgspec.structs.astuple(arm) if isinstance(value, list)]
-        sizes = {len(value) for value in lists[:-1]}
+        unknown = figures.get("one_kernel") is False
+        sizes = {len(value) for value in lists[:-1] if value or not unknown}
         numbers = [number for value in lists for number in value]
         if sizes != {rounds} or len(arm.steps_s) != steps or not all(map(math.isfinite, numbers)):
             raise ProgramError(f"{PROGRAM} printed unreadable figures of {arm.name}")
