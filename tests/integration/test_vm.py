@@ -73,6 +73,13 @@ class TestGuest(EveryKind):
         return cpu_s(instance.accounting.processors)
 
 
+def has(guest: Instance, disk: str, driver: str) -> None:
+    """Its root is on that disk, and its network device has that driver."""
+    said = guest.run(["sh", "-c", "cat /proc/mounts; ethtool -i eth0"]).stdout
+    assert f"/dev/{disk} / ext4" in said
+    assert f"driver: {driver}\n" in said
+
+
 def test_phases_add_up_and_it_boots_soon(guest: Instance) -> None:
     phases = guest.phases
     parts = (phases.copied_s, phases.booted_s, phases.ready_s)
@@ -84,7 +91,9 @@ def test_it_has_its_own_kernel_cpus_and_memory(guest: Instance) -> None:
     base = userland.find(userland.host_recipe())
     assert base is not None
     assert guest.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
-    assert guest.run(["nproc"]).stdout.strip() == "2"
+    # Not nproc: Linux waits 10 s for a processor, which may be emulated later on a busy machine.
+    present = guest.run(["cat", "/sys/devices/system/cpu/present"]).stdout
+    assert present == "0-1\n"
     kib = int(guest.run(["grep", "MemTotal", "/proc/meminfo"]).stdout.split()[1])
     assert 2**28 * 0.6 < kib * 1024 < 2**28
     assert guest.accounting.own_kernel
@@ -107,13 +116,15 @@ def test_two_threads_may_run_programs_at_a_time(guest: Instance) -> None:
 def test_a_guest_is_limited_pinned_and_gone_after_release(guests: Environment) -> None:
     last = max(os.sched_getaffinity(0))
     before = {entry.id for entry in journal.entries()}
-    limited = guests.allocate(spec(cpus=1, pin=(last,), cpu_quota=0.5))
+    keys = {"disk_device": "scsi", "network_device": "virtio", "memory_bytes": 3 * 2**27}
+    limited = guests.allocate(spec(cpus=1, pin=(last,), cpu_quota=0.5, **keys))
     ids = [entry.id for entry in journal.entries() if entry.id not in before]
     (qemu,) = limited.accounting.processes
     assert os.sched_getaffinity(qemu) == {last}
     (group,) = limited.accounting.cgroups.values()
     assert cgroup.members(group) == {qemu}
     assert quota(limited.accounting.cgroups) == pytest.approx(0.5)
+    has(limited, "sda", "virtio_net")
     limited.pause()
     assert limited.release() > 0
     limited.release()
@@ -127,7 +138,9 @@ def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
     guests: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
-    dying = guests.allocate(spec())
+    keys = {"disk_device": "ide", "machine": "pc", "network_device": "rtl8139"}
+    dying = guests.allocate(spec(**keys, memory_bytes=3 * 2**27))
+    has(dying, "sda", "8139cp")
     with pytest.raises(ProgramError, match="the guest is gone"):
         dying.run(["sh", "-c", "kill -KILL -1"])  # all but its first program, which then ends it
     dying.release()
@@ -167,24 +180,13 @@ def test_its_hardware_kernel_and_disk_are_what_was_asked_for(guests: Environment
     assert int(size_bytes) > 4.5 * 2**30
 
 
-@pytest.mark.parametrize(
-    ("keys", "disk", "driver"),
-    [
-        ({"disk_device": "ide", "machine": "pc", "network_device": "rtl8139"}, "sda", "8139cp"),
-        ({"disk_device": "sata", "network_device": "e1000"}, "sda", "e1000"),
-        ({"disk_device": "scsi", "network_device": "virtio"}, "sda", "virtio_net"),
-    ],
-)
-def test_its_devices_are_what_was_asked_for(
-    guests: Environment, keys: dict[str, str], disk: str, driver: str
-) -> None:
-    asked = guests.allocate(spec(**keys, memory_bytes=3 * 2**27))
+def test_its_disk_is_on_a_sata_port_beside_an_e1000(guests: Environment) -> None:
+    keys = {"disk_device": "sata", "network_device": "e1000", "memory_bytes": 3 * 2**27}
+    asked = guests.allocate(spec(**keys))
     try:
-        said = asked.run(["sh", "-c", "cat /proc/mounts; ethtool -i eth0"]).stdout
+        has(asked, "sda", "e1000")
     finally:
         asked.release()
-    assert f"/dev/{disk} / ext4" in said
-    assert f"driver: {driver}\n" in said
 
 
 def test_a_microvm_boots_by_kvm_alone(guests: Environment) -> None:
