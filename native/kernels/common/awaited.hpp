@@ -2,10 +2,6 @@
 
 #include <atomic>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-
 namespace aferir {
 
 /// How long a waiting thread polls before it sleeps.
@@ -50,7 +46,7 @@ class Awaited {
     /// Hints to the processor that this is a spin loop.
     static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
-        _mm_pause();
+        __builtin_ia32_pause();
 #endif
     }
     static void give_way();

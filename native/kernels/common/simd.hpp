@@ -11,9 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
+#include "common/intrinsics.hpp"
 
 namespace aferir::inline AFERIR_ISA {
 

@@ -116,4 +116,9 @@ int drive(std::string_view program, std::span<const Variant> variants,
     });
 }
 
+int drive_main(const char* program, std::span<const Variant> variants, int count, char** values) {
+    const std::vector<std::string_view> given(values + 1, values + count);
+    return drive(program, variants, given, stdout, stderr);
+}
+
 }  // namespace aferir::npb

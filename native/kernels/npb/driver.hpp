@@ -8,14 +8,9 @@
 #include "common/isa.hpp"
 #include "common/json.hpp"
 #include "npb/npb.hpp"
+#include "npb/program.hpp"
 
 namespace aferir::npb {
-
-/// One kernel compiled for one instruction-set level.
-struct Variant {
-    std::string_view isa;
-    Outcome (*run)(ProblemClass, int threads);
-};
 
 /// The value of --class. Errors: UsageError.
 ProblemClass read_class(const Arguments& arguments);

@@ -1,11 +1,8 @@
 // Compiled once for each kernel, with AFERIR_PROGRAM (its name) and AFERIR_RUN (its function).
 
 #include <array>
-#include <cstdio>
-#include <string_view>
-#include <vector>
 
-#include "npb/driver.hpp"
+#include "npb/program.hpp"
 
 namespace aferir::npb {
 namespace {
@@ -44,6 +41,5 @@ constexpr std::array kVariants{
 }  // namespace aferir::npb
 
 int main(int count, char** values) {
-    const std::vector<std::string_view> given(values + 1, values + count);
-    return aferir::npb::drive(AFERIR_PROGRAM, aferir::npb::kVariants, given, stdout, stderr);
+    return aferir::npb::drive_main(AFERIR_PROGRAM, aferir::npb::kVariants, count, values);
 }

@@ -6,12 +6,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/intrinsics.hpp"
 #include "common/simd.hpp"
 #include "npb/block.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 // MG's operators on one row of grid points. A row pointer points to the row's first point; kGhosts
 // numbers before it and after its last point are readable, the nearest of them being the row's

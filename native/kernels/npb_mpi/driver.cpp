@@ -7,10 +7,12 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "common/memory.hpp"
 #include "common/program.hpp"
 #include "npb/driver.hpp"
+#include "npb_mpi/ranks.hpp"
 
 namespace aferir::npb {
 namespace {
@@ -59,10 +61,8 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
     return outcome.verified ? kVerified : kUnverified;
 }
 
-}  // namespace
-
-int drive_mpi(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
-              std::span<const std::string_view> given, Ranks& ranks) {
+int drive_rank(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
+               std::span<const std::string_view> given, Ranks& ranks) {
     static constexpr std::array<std::string_view, 3> kNames{"--class", "--isa", "--share-among"};
     static constexpr std::array<std::string_view, 1> kFlags{"--help"};
     // An error in the command line is the same for all ranks, and reported once.
@@ -93,6 +93,15 @@ int drive_mpi(std::string_view program, std::string_view mpi, std::span<const Mp
         Ranks::abort(code);  // other ranks may have enough memory, and would wait for this one
     }
     return code;
+}
+
+}  // namespace
+
+int drive_mpi(const char* program, const char* mpi, std::span<const MpiVariant> variants, int count,
+              char** values) {
+    const std::vector<std::string_view> given(values + 1, values + count);
+    Ranks ranks;
+    return ranks.exiting_with(drive_rank(program, mpi, variants, given, ranks));
 }
 
 }  // namespace aferir::npb

@@ -1,22 +1,25 @@
 #pragma once
 
-#include <cstdio>
-#include <span>
-#include <string_view>
+// All that main.cpp needs. It is compiled for each kernel and MPI, so nothing long is included
+// here.
 
-#include "npb/npb.hpp"
-#include "npb_mpi/ranks.hpp"
+#include <span>
 
 namespace aferir::npb {
 
+enum class ProblemClass;
+struct Outcome;
+class Ranks;
+
 /// One kernel compiled for one instruction-set level.
 struct MpiVariant {
-    std::string_view isa;
+    const char* isa;
     Outcome (*run)(ProblemClass, Ranks& ranks);
 };
 
-/// The whole program except `main`, as npb::drive. Called by every rank; rank 0 prints.
-int drive_mpi(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
-              std::span<const std::string_view> given, Ranks& ranks);
+/// The whole program for the arguments of `main`, as npb::drive. Every rank calls it; rank 0
+/// prints.
+int drive_mpi(const char* program, const char* mpi, std::span<const MpiVariant> variants, int count,
+              char** values);
 
 }  // namespace aferir::npb

@@ -8,15 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "common/intrinsics.hpp"
 #include "common/memory.hpp"
 #include "npb/is_problem.hpp"
 #include "npb/is_ranking.hpp"
 #include "npb_mpi/decomposition.hpp"
 #include "npb_mpi/ranks.hpp"
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -3,8 +3,6 @@
 // single instruction-set level.
 
 #include <array>
-#include <string_view>
-#include <vector>
 
 #include "npb_mpi/driver.hpp"
 
@@ -45,8 +43,6 @@ constexpr std::array kVariants{
 }  // namespace aferir::npb
 
 int main(int count, char** values) {
-    const std::vector<std::string_view> given(values + 1, values + count);
-    aferir::npb::Ranks ranks;
-    return ranks.exiting_with(
-        aferir::npb::drive_mpi(AFERIR_PROGRAM, AFERIR_MPI, aferir::npb::kVariants, given, ranks));
+    return aferir::npb::drive_mpi(AFERIR_PROGRAM, AFERIR_MPI, aferir::npb::kVariants, count,
+                                  values);
 }
