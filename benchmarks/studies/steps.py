@@ -24,6 +24,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "clock-rule",
         "clock-rate",
         "clock-mpi",
+        "clock-mpi-hosts",
         "ocean-noise",
         "ocean-hosts",
         "clock-ntp",
@@ -54,7 +55,10 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is part of another step's, as one of its workloads."""
-_ELSEWHERE = ("vod-hosts", "ocean-hosts", "cluster-hosts-guests", "cluster-over-hosts")
+_ELSEWHERE = (
+    *("vod-hosts", "clock-mpi-hosts", "ocean-hosts"),
+    *("cluster-hosts-guests", "cluster-over-hosts"),
+)
 """Steps that are only checked: they have no short form, and cannot run on one machine."""
 
 

@@ -54,6 +54,15 @@ ntp_period_us = 20_000
 [factors]
 daemon = ["own", "chronyd"]
 """
+CLOCKS = """
+[[workload]]
+name = "clocks"
+program = "mpi-clock"
+processes = 2
+stamps = 1000
+[factors]
+mpi = ["openmpi", "mpich"]
+"""
 SIMULATED = """
 [[workload]]
 name = "capacity"
@@ -119,3 +128,14 @@ def test_ocean_has_a_daemon_on_each_host(farm: Lab, tmp_path: Path) -> None:
     assert "chronyd-measured" in doubts["chronyd"] - doubts["own"]
     figures = {name: {s.metric: s.value for s in one.samples} for name, one in found.items()}
     assert all(one["ntp_like_messages"] > 0 for one in figures.values())
+
+
+def test_clocks_of_two_hosts_have_bounds_but_no_errors(farm: Lab, tmp_path: Path) -> None:
+    run = measured(farm, tmp_path, CLOCKS)
+    found = {one.factors["mpi"]: one for one in run.records if one.factors}
+    assert found.keys() == {"openmpi", "mpich"}
+    for one in found.values():
+        figures = {sample.metric: sample.value for sample in one.samples}
+        assert figures["error_bound_s"] > 0
+        assert figures["exchanges"] > 0
+        assert "error_s" not in figures

@@ -1,9 +1,10 @@
-"""Compares MPI_Wtime among the ranks of one host: MPI's own, and one set by RGAP.
+"""Compares MPI_Wtime among ranks: MPI's own, and one set by RGAP.
 
 Three jobs run the same program one after another: with the MPI's own clock, with the library
 preloaded (ranks of a host share a clock), and with the library where each rank acts as a separate
 host, so that all are synchronised by MPI messages. All ranks are on this host and read the same
-counter, so the true difference between their clocks is known.
+counter, so the true difference between their clocks is known. Over several hosts it is not: there
+the first two jobs run, and give the order of messages, and bounds from round trips.
 """
 
 from __future__ import annotations
@@ -23,16 +24,33 @@ from aferir.model.parameters import told, whole
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import Processes, WhichMpi
-from aferir.programs.mpi import Rule, check_mpi, launch
+from aferir.programs.mpi import (
+    RANK,
+    Launcher,
+    Rule,
+    check_mpi,
+    find_launcher,
+    host_options,
+    launch,
+)
 
 PROGRAM = "mpi-clock"
 _NATIVE = "aferir-mpi-clock"
 ARMS = ("own", "rgap", "rgap-hosts")
+OVER_HOSTS = ARMS[:2]
 _REPORT = "aferir-mpi: "
 _RANK_BYTES = 64 * 2**20
 _EACH_A_HOST = ("/bin/sh", "-c", 'AFERIR_MPI_JOB=$$ exec "$0" "$@"')
 """Wrapper that gives each rank its own job name, by which ranks of one host find each other."""
 
+
+_PLACES = """
+echo "hosts $AFERIR_HOSTS"
+set -- $AFERIR_HOSTS
+each=$((({processes} + $# - 1) / $#)) places= first=${{AFERIR_ADDRESSES%% *}}
+for host; do places="$places${{places:+,}}$host:$each"; done
+"""
+"""Shell commands that name the hosts, and set the launcher's places: equally many ranks on each."""
 
 _Kind = TypeVar("_Kind")
 
@@ -43,6 +61,8 @@ class _Order(msgspec.Struct, frozen=True):
     messages: int
     stamps: int
     violations: int
+    best_trip_s: float = 0.0
+    """Shortest time in s of a message and its answer."""
 
 
 class _Figures(msgspec.Struct, frozen=True):
@@ -63,6 +83,8 @@ class _Report(msgspec.Struct, frozen=True):
     added_ns: int = -1
     sync_ns: int = 0
     exchanges: int = 0
+    doubt_ns: int = 0
+    """Bound of the error of its clock when it was set: half of a round trip for each step."""
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -108,32 +130,72 @@ class MpiClock(Program[MpiClockParameters]):
 
     def command(self, parameters: MpiClockParameters) -> Command:
         """Shell command that runs the three jobs. Errors: MissingError."""
-        lines = []
-        for arm in ARMS:
-            job = launch(
-                _NATIVE,
-                (str(parameters.stamps),),
-                processes=parameters.processes,
-                mpi=parameters.mpi,
-                preload=arm != "own",
-                report=arm != "own",
-                rule=parameters.rule,
-                wrapper=_EACH_A_HOST if arm == "rgap-hosts" else (),
-            )
-            lines.append(f"echo; echo arm {arm}; {_in_shell(job)}")
-        return Command(Path("/bin/sh"), ("-ec", "\n".join(lines)))
+        jobs = {arm: _launched(parameters, arm) for arm in ARMS}
+        launcher = find_launcher(parameters.mpi)
+        over_hosts = [_PLACES.format(processes=parameters.processes)]
+        files: dict[Path, None] = {}
+        for arm in OVER_HOSTS:
+            job = jobs[arm].there or jobs[arm]
+            over_hosts.append(f"echo; echo arm {arm}; {_over_hosts(job, launcher)}")
+            files |= dict.fromkeys((*job.files, *filter(None, [job.launched])))
+        there = Command(Path("/bin/sh"), ("-ec", "\n".join(over_hosts)), files=tuple(files))
+        lines = [f"echo; echo arm {arm}; {_in_shell(job)}" for arm, job in jobs.items()]
+        return Command(Path("/bin/sh"), ("-ec", "\n".join(lines)), there=there)
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
         """Figures of the jobs; `duration_s` is the time of MPI_Init with our library."""
         jobs = {arm: _read_job(arm, text) for arm, text in _by_arm(stdout).items()}
-        if set(jobs) != set(ARMS):
-            raise ProgramError(f"of the jobs {', '.join(ARMS)} only {', '.join(jobs)} ended")
-        return (*_samples(jobs), *_series(jobs))
+        over_hosts = stdout.lstrip().startswith("hosts ")
+        arms = OVER_HOSTS if over_hosts else ARMS
+        if set(jobs) != set(arms):
+            raise ProgramError(f"of the jobs {', '.join(arms)} only {', '.join(jobs)} ended")
+        return (*(_samples_over_hosts if over_hosts else _samples)(jobs), *_series(jobs))
+
+
+def _launched(parameters: MpiClockParameters, arm: str) -> Command:
+    return launch(
+        _NATIVE,
+        (str(parameters.stamps),),
+        processes=parameters.processes,
+        mpi=parameters.mpi,
+        preload=arm != "own",
+        report=arm != "own",
+        rule=parameters.rule,
+        wrapper=_EACH_A_HOST if arm == "rgap-hosts" else (),
+    )
+
+
+def _samples_over_hosts(jobs: Mapping[str, _Job]) -> list[Sample]:
+    """What is known of clocks whose true difference is not."""
+    own, hosts = (jobs[arm] for arm in OVER_HOSTS)
+    return [
+        Sample("duration_s", hosts.figures.init_s, "s"),
+        Sample("own_init_s", own.figures.init_s, "s"),
+        Sample("hosts_added_to_init_s", _added_s(hosts), "s"),
+        Sample("error_bound_s", max(report.doubt_ns for report in hosts.reports) * 1e-9, "s"),
+        Sample("best_trip_s", min(one.best_trip_s for one in hosts.figures.orders), "s"),
+        *_set_by_messages(hosts),
+        *_orders(jobs),
+    ]
+
+
+def _set_by_messages(job: _Job) -> list[Sample]:
+    set_ranks = [report for report in job.reports if report.exchanges > 0]
+    return [
+        Sample("exchanges", median([r.exchanges for r in set_ranks] or [0]), "1"),
+        Sample("sync_s", median([r.sync_ns * 1e-9 for r in set_ranks] or [0]), "s"),
+    ]
+
+
+def _orders(jobs: Mapping[str, _Job]) -> list[Sample]:
+    return [
+        Sample(f"{arm.replace('-', '_')}_out_of_order", _out_of_order(job), "1")
+        for arm, job in jobs.items()
+    ]
 
 
 def _samples(jobs: Mapping[str, _Job]) -> list[Sample]:
     own, shared, hosts = (jobs[arm] for arm in ARMS)
-    set_ranks = [report for report in hosts.reports if report.exchanges > 0]
     return [
         Sample("duration_s", shared.figures.init_s, "s"),
         Sample("own_init_s", own.figures.init_s, "s"),
@@ -142,12 +204,8 @@ def _samples(jobs: Mapping[str, _Job]) -> list[Sample]:
         Sample("error_s", shared.error_s, "s"),
         Sample("own_error_s", own.error_s, "s"),
         Sample("hosts_error_s", hosts.error_s, "s"),
-        Sample("exchanges", median([r.exchanges for r in set_ranks] or [0]), "1"),
-        Sample("sync_s", median([r.sync_ns * 1e-9 for r in set_ranks] or [0]), "s"),
-        *(
-            Sample(f"{arm.replace('-', '_')}_out_of_order", _out_of_order(jobs[arm]), "1")
-            for arm in ARMS
-        ),
+        *_set_by_messages(hosts),
+        *_orders({arm: jobs[arm] for arm in ARMS}),
     ]
 
 
@@ -165,12 +223,13 @@ def _series(jobs: Mapping[str, _Job]) -> list[Series]:
             label=arm,
         )
 
-    several = ARMS if len(jobs[ARMS[0]].figures.offsets_s) > 1 else ()
+    several = tuple(jobs) if len(jobs[ARMS[0]].figures.offsets_s) > 1 else ()
+    known = () if tuple(jobs) == OVER_HOSTS else several
     return [
-        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in several),
+        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in known),
         *(along("out_of_order", "1", arm, _out_of_order(jobs[arm])) for arm in several),
-        *(along("init_s", "s", arm, jobs[arm].figures.init_s) for arm in ARMS),
-        *(along("added_s", "s", arm, _added_s(jobs[arm])) for arm in ARMS[1:]),
+        *(along("init_s", "s", arm, jobs[arm].figures.init_s) for arm in jobs),
+        *(along("added_s", "s", arm, _added_s(jobs[arm])) for arm in jobs if arm != "own"),
     ]
 
 
@@ -229,6 +288,15 @@ def _decode(line: str, kind: type[_Kind]) -> _Kind:
 def _in_shell(job: Command) -> str:
     """Command of the job in a shell; the library's reports are merged into the output."""
     return shlex.join([str(job.program), *job.arguments]) + " 2>&1"
+
+
+def _over_hosts(job: Command, launcher: Launcher) -> str:
+    """Command of the job in a shell of the first host, with ranks on all hosts."""
+    at = job.arguments.index(str(job.launched))
+    options = " ".join(host_options(launcher.mpi, '"$places"', '"$AFERIR_ENTER"', '"$first"'))
+    line = [job.program.name, options, shlex.join(job.arguments[:at]), "sh -c", shlex.quote(RANK)]
+    name = Path(job.arguments[at]).name
+    return " ".join([*line, shlex.join([name, *job.arguments[at + 1 :]]), "2>&1"])
 
 
 MPI_CLOCK = MpiClock()

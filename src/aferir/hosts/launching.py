@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from aferir.hosts import enter
 from aferir.programs.base import PROGRAM_FOLDER
+from aferir.programs.mpi import Mpi, host_options
 
 
 def over_all(
@@ -27,25 +28,14 @@ def over_all(
     each = -(-ranks // len(names))
     program = next(k for k, word in enumerate(words) if word.startswith(f"{PROGRAM_FOLDER}/"))
     places = ",".join(f"{host}:{each}" for host in names)
+    mpi: Mpi = "mpich" if PurePosixPath(launcher).name.endswith("mpich") else "openmpi"
     return (
         launcher,
-        *_placing(launcher, places, address),
+        *host_options(mpi, places, str(enter.PATH), address),
         *words[:program],
         *started(words[program]),
         *words[program + 1 :],
     )
-
-
-def _placing(launcher: str, places: str, address: str) -> tuple[str, ...]:
-    """Options by which an mpirun places ranks on `NAME:RANKS,...`, reached by the script `enter`.
-
-    Without `address`, Hydra (MPICH's launcher) tells the other hosts the first one's name instead.
-    """
-    if PurePosixPath(launcher).name.endswith("mpich"):
-        at = ("-localhost", address) if address else ()
-        return ("-launcher", "ssh", "-launcher-exec", str(enter.PATH), *at, "-hosts", places)
-    agent = ("--mca", "plm_rsh_agent", str(enter.PATH), "--mca", "plm_rsh_no_tree_spawn", "1")
-    return (*agent, "--host", places)
 
 
 def _launches(line: Sequence[str]) -> bool:

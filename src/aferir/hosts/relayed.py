@@ -18,16 +18,9 @@ from aferir.hosts import enter, launching
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
 from aferir.linux import wait
 from aferir.model.host import ON_HOST
-from aferir.model.variables import ENTER, PRELOAD
+from aferir.model.variables import ENTER
+from aferir.programs.mpi import RANK
 
-_RANK = (
-    "here=${AFERIR_HERE:-$AFERIR_PROGRAMS}; "
-    f'[ -z "${PRELOAD}" ] || export LD_PRELOAD="$here/${PRELOAD}${{LD_PRELOAD:+:$LD_PRELOAD}}"; '
-    'exec "$here/${0##*/}" "$@"'
-)
-"""Shell commands of a rank: its program, and the library that it preloads, are in the folder into
-which the host's agent copied them.
-"""
 _HERE = "AFERIR_HERE=$AFERIR_PROGRAMS; export AFERIR_HERE; "
 """Shell command that copies the folder's path to a variable of another name, since MPICH replaces
 the original variable by its value on the first host.
@@ -178,4 +171,4 @@ class Relayed:
 
 
 def _started(program: str) -> tuple[str, ...]:
-    return ("sh", "-c", _RANK, PurePosixPath(program).name)
+    return ("sh", "-c", RANK, PurePosixPath(program).name)

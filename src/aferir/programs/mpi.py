@@ -42,6 +42,15 @@ _LIBRARY = "libaferir-mpi-{mpi}.so"
 _RATE_S = 1.0
 """Time in s after which hosts compare clocks again, the default of `aferir mpirun`."""
 
+RANK = (
+    "here=${AFERIR_HERE:-$AFERIR_PROGRAMS}; "
+    f'[ -z "${PRELOAD}" ] || export LD_PRELOAD="$here/${PRELOAD}${{LD_PRELOAD:+:$LD_PRELOAD}}"; '
+    'exec "$here/${0##*/}" "$@"'
+)
+"""Shell commands of a rank on one of several hosts: its program, and the library that it preloads,
+are in the folder into which the host's agent copied them.
+"""
+
 
 class Launcher(msgspec.Struct, frozen=True):
     """An mpirun, and the MPI that it belongs to."""
@@ -110,6 +119,19 @@ def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:
         return ()
     as_root = ("--allow-run-as-root",) if root else ()
     return (*as_root, "--oversubscribe", "--bind-to", "none")
+
+
+def host_options(mpi: Mpi, places: str, enter: str, address: str) -> tuple[str, ...]:
+    """Options of the launcher that place ranks on `NAME:RANKS,...`.
+
+    `enter` is called as ssh would be. Without `address`, at which the other hosts reach the first,
+    Hydra (MPICH's launcher) tells them the first one's name instead.
+    """
+    if mpi == "mpich":
+        at = ("-localhost", address) if address else ()
+        return ("-launcher", "ssh", "-launcher-exec", enter, *at, "-hosts", places)
+    agent = ("--mca", "plm_rsh_agent", enter, "--mca", "plm_rsh_no_tree_spawn", "1")
+    return (*agent, "--host", places)
 
 
 def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -109,6 +109,15 @@ def test_a_job_that_is_missing_broken_or_unverified_gives_no_figures() -> None:
         MPI_CLOCK.parse(_printed(rgap=bad))
 
 
+def test_clocks_of_several_hosts_have_no_error() -> None:
+    jobs = _printed().partition("arm rgap-hosts")[0]
+    with pytest.raises(ProgramError, match="only own, rgap ended"):
+        MPI_CLOCK.parse(jobs)
+    values = _values(MPI_CLOCK.parse("hosts a b\n" + jobs))
+    assert {"error_bound_s", "own_out_of_order", "rgap_out_of_order"} <= values.keys()
+    assert not values.keys() & {"error_s", "own_error_s", "hosts_error_s"}
+
+
 def test_the_three_jobs_are_one_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = mpi.Launcher("/usr/bin/mpirun.mpich", "mpich")
     (tmp_path / "aferir-mpi-clock-mpich").touch(mode=0o755)
