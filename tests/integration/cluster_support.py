@@ -8,10 +8,13 @@ import signal
 from pathlib import Path
 
 from aferir.cluster import configuration, manager, storing
-from aferir.cluster.description import State
+from aferir.cluster.description import Description, State
 from aferir.errors import ProgramError
 from aferir.linux import journal, process
 from tests.waiting import eventually
+
+SLURM = Description(name="batch", nodes=1, slurm=True, accounting=True)
+"""The cluster whose image all tests of Slurm use, so that one is built."""
 
 
 def run(cluster: str, *command: str, root: bool = False) -> str:

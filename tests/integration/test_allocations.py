@@ -21,7 +21,7 @@ from aferir.image import userland
 from aferir.linux import journal, process
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
 from aferir.model.plan import EnvironmentSpec
-from tests.integration.cluster_support import answer, run
+from tests.integration.cluster_support import SLURM, answer, run
 from tests.integration.support import own_state
 from tests.waiting import eventually
 
@@ -69,10 +69,10 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         asked = Description(name="lent", nodes=2, slurm=True, memory_bytes=2**29)
         try:
             manager.require(asked)
-            userland.ensure(extra=manager.packages(asked))
+            image = userland.ensure(extra=manager.packages(SLURM)).folder
         except MissingError as error:
             pytest.skip(f"{error.message}; {error.remedy}")
-        manager.create(asked)
+        manager.create_from(asked, lambda _: image)
         try:
             eventually(lambda: answer("lent", "sinfo", "-h", "-N", "-o", "%T") == ["idle"] * 2)
             yield "lent"

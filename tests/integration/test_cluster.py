@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aferir import registry
 from aferir.cli import main
@@ -20,13 +21,27 @@ from aferir.cluster.description import Boot, Description
 from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process
-from tests.integration.cluster_support import entry_of, kill, kill_once, run
+from tests.integration.cluster_support import SLURM, answer, entry_of, kill, kill_once, run
 from tests.integration.support import killed_after, leftovers, own_state
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 BIN = Path(sys.executable).parent
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
+RANKS = """
+import ctypes
+mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
+world = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world")))
+rank, size = ctypes.c_int(), ctypes.c_int()
+mpi.MPI_Init(None, None)
+mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+mpi.MPI_Comm_size(world, ctypes.byref(size))
+mpi.MPI_Barrier(world)
+print(rank.value, "of", size.value)
+mpi.MPI_Finalize()
+"""
+ON_NODES = {"1": "front,node1", "1.batch": "front", "1.0": "node1", "1.1": "front,node1"}
+"""Nodes of the job and its steps: the script, mpirun's on the other node, and srun's."""
 CREATING = """
 from aferir.cluster import manager
 from aferir.cluster.description import Boot, Description
@@ -180,6 +195,9 @@ def test_a_userland_from_a_tar_is_accepted_if_it_has_what_nodes_need(
     process.run([*command, "./usr/sbin/sshd", "./bin"])
     with pytest.raises(UsageError, match="has no openmpi-bin"):
         packaging.create_from_archive(asked, tmp_path / "userland.tar")
+    process.run([*command, "./usr/sbin/sshd", "./usr/bin/mpirun", "./usr/bin/ip"])
+    with pytest.raises(UsageError, match="has no munge"):
+        packaging.create_from_archive(replace(asked, slurm=True), tmp_path / "userland.tar")
     (tmp_path / "userland.tar").write_bytes(b"nothing of the kind" * 100)
     with pytest.raises(UsageError, match="cannot be unpacked"):
         packaging.create_from_archive(asked, tmp_path / "userland.tar")
@@ -191,17 +209,28 @@ def test_a_userland_from_a_tar_is_accepted_if_it_has_what_nodes_need(
         manager.destroy("other")
 
 
-def test_slurm_runs_jobs_on_new_nodes_too(cluster: str) -> None:
-    """Needs an image that takes minutes to build, and is skipped without it."""
-    asked = Description(name="batch", nodes=1, slurm=True)
-    if userland.find(userland.host_recipe(manager.packages(asked))) is None:
-        pytest.skip("the image with Slurm is not built; aferir cluster create x --slurm")
-    manager.create(asked)
+def test_slurm_starts_mpi_on_new_nodes_too_and_keeps_account(cluster: str) -> None:
+    manager.create(SLURM)
     try:
         manager.scale("batch", 2)
-        script = "#!/bin/sh\n#SBATCH -N 2\nmpirun hostname > out\n"
-        run("batch", "sh", "-c", f"printf '{script}' > job; sbatch -W job")
+        home = storing.folder("batch") / "home/user"
+        (home / "ranks.py").write_text(RANKS, encoding="ascii")
+        script = "#!/bin/sh\n#SBATCH -N 2\nmpirun hostname > out\nsrun python3 ranks.py > ranks\n"
+        (home / "job").write_text(script, encoding="ascii")
+        run("batch", "sbatch", "-W", "job")
         assert sorted(run("batch", "cat", "out").split()) == ["front", "node1"]
+        assert sorted(run("batch", "cat", "ranks").splitlines()) == ["0 of 2", "1 of 2"]
+        asking = ("sacct", "-nP", "-o", "JobID,NodeList,State,TotalCPU")
+        eventually(
+            lambda: [word.count("COMPLETED") for word in answer("batch", *asking)] == [1] * 4
+        )
+        told = run("batch", *asking)
+        steps = [line.split("|") for line in told.splitlines()]
+        assert {step: nodes for step, nodes, _, _ in steps} == ON_NODES
+        assert "00:00:00" not in {cpu_time for _, _, _, cpu_time in steps}
+        kill("batch", "front")
+        manager.repair("batch")
+        eventually(lambda: answer("batch", *asking) == told.split())
     finally:
         manager.destroy("batch")
     assert cluster in storing.names()

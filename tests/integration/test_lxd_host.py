@@ -13,10 +13,10 @@ import pytest
 from aferir.clouds import lxd, lxd_api, lxd_server
 from aferir.clouds.base import Template
 from aferir.cluster import manager
-from aferir.cluster.description import Description
 from aferir.image import userland
 from aferir.linux import namespace, process
 from aferir.store import open_run
+from tests.integration.cluster_support import SLURM
 from tests.integration.support import leftovers, own_state
 
 pytestmark = pytest.mark.integration
@@ -55,7 +55,7 @@ def cloud(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[lxd.Place, str, Path]]:
     """A server, its namespace, and a folder with a file that names it and a key to its image."""
-    wanted = manager.packages(Description(name="x", slurm=True))  # has sshd and Python
+    wanted = manager.packages(SLURM)  # has sshd and Python
     for finding in (*lxd_server.check(), *userland.check(wanted)):
         if finding.status == "missing":
             pytest.skip(f"{finding.message}; {finding.remedy}")

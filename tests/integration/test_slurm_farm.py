@@ -24,7 +24,7 @@ from aferir.errors import MissingError
 from aferir.image import userland
 from aferir.linux import cgroup, journal, process
 from aferir.store import open_run
-from tests.integration.cluster_support import answer, run
+from tests.integration.cluster_support import SLURM, answer, run
 from tests.integration.farm_experiment import EXPERIMENT
 from tests.integration.support import built, own_state
 from tests.waiting import eventually
@@ -57,7 +57,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[State]:
         asked = Description(name="farm", nodes=3, slurm=True, memory_bytes=2**30)
         try:
             manager.require(asked)
-            slurm = userland.ensure(extra=manager.packages(asked))
+            slurm = userland.ensure(extra=manager.packages(SLURM))
         except MissingError as error:
             pytest.skip(f"{error.message}; {error.remedy}")
         if not have.v1.keys() >= {"cpu", "memory", "cpuset", "freezer"}:

@@ -18,6 +18,8 @@ from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 _TIME_LIMIT_S = 60.0
+_READY_LIMIT_S = 300.0
+"""Limit in s of a node's own start: the database of Slurm's accounting takes 1.5 s of CPU time."""
 _ESCAPED = str.maketrans({"\\": "\\\\", ":": "\\:", ",": "\\,"})
 _VARIABLES = {"LANG": "C.UTF-8", "TERM": "xterm-256color"}
 
@@ -66,7 +68,7 @@ class ContainerNodes:
         ready = upper / configuration.READY
         wait.until(
             lambda: ready.exists() or self.process(entry) is None,
-            wait.after(_TIME_LIMIT_S),
+            wait.after(_READY_LIMIT_S),
             period_s=0.005,
         )
         if not ready.exists():

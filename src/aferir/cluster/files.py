@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir.cluster import configuration, slurm
+from aferir.cluster import accounting, configuration, slurm
 from aferir.cluster.description import Description, Node
 from aferir.environments import rooted
 from aferir.linux import journal, process, undo
@@ -60,6 +60,10 @@ def make(
         (config / "munge.key").chmod(0o600)
         (config / "more").write_text(slurm.START, encoding="ascii")
         (config / "more").chmod(0o755)
+    if description.accounting:
+        (config / "slurmdbd.conf").write_text(accounting.SLURMDBD, encoding="ascii")
+        (config / "accounting").write_text(accounting.START, encoding="ascii")
+        (config / "accounting").chmod(0o755)
     write(folder, description, host_cpus, nodes)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.cluster import configuration, files, network, placing, slurm, storing
+from aferir.cluster import accounting, configuration, files, network, placing, slurm, storing
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -138,7 +138,8 @@ def require(description: Description, *, built: bool = False) -> None:
 
 def packages(description: Description) -> tuple[str, ...]:
     """Packages of a cluster's userland, in addition to those of every instance."""
-    return (*PACKAGES, *(slurm.PACKAGES if description.slurm else ()))
+    batch = slurm.PACKAGES if description.slurm else ()
+    return (*PACKAGES, *batch, *(accounting.PACKAGES if description.accounting else ()))
 
 
 def scale(name: str, nodes: int) -> State:
@@ -163,7 +164,7 @@ def scale(name: str, nodes: int) -> State:
         if description.slurm:
             command = configuration.user_command(["sh", "-c", slurm.CHANGED], root=True)
             enter = backend(description).enter(place, after.nodes[0], command, {})
-            process.run(enter, timeout_s=120)
+            process.run(enter, timeout_s=300)
         return after
 
 

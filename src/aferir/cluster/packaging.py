@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.cluster import disks, manager, ova, ovf, storing
+from aferir.cluster import accounting, disks, manager, ova, ovf, slurm, storing
 from aferir.cluster.description import FRONT, Description, NodeKind, State, check
 from aferir.cluster.nodes import keeps_disk
 from aferir.cluster.workshop import Workshop, workshop
@@ -107,7 +107,7 @@ def create_from_archive(asked: Description, archive: Path, progress: Progress = 
         )
         if done.exit_code != 0:
             raise UsageError(f"{archive} cannot be unpacked: {process.explain_exit(done)}")
-        _check_tree(tree, archive.name)
+        _check_tree(tree, archive.name, asked)
         return tree.parent
 
     return manager.create_from(asked, furnish, progress)
@@ -246,12 +246,15 @@ def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description)
         disks.to_raw(shop, image, target / "disk.img")
         return
     disks.to_folder(shop, image, target / "tree")
-    _check_tree(target / "tree", image.name)
+    _check_tree(target / "tree", image.name, asked)
 
 
-def _check_tree(tree: Path, name: str) -> None:
-    """Raise UsageError if a userland lacks what a node needs."""
-    for file, package in _NEEDED.items():
+def _check_tree(tree: Path, name: str, asked: Description) -> None:
+    """Raise UsageError if a userland lacks what a node of the described cluster needs."""
+    batch = slurm.NEEDED if asked.slurm else {}
+    for file, package in (
+        _NEEDED | batch | (accounting.NEEDED if asked.accounting else {})
+    ).items():
         if not (tree / file).is_symlink() and not (tree / file).exists():
             raise UsageError(
                 f"{name} cannot be a node: it has no {package}",

@@ -28,7 +28,11 @@ def test_a_name_that_is_no_host_and_no_folder_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"nodes": 0}, {"nodes": 251}, {"cpus": 0}, {"memory_bytes": 2**20}],
+    [
+        *({"nodes": 0}, {"nodes": 251}, {"cpus": 0}, {"memory_bytes": 2**20}),
+        {"accounting": True},
+        {"accounting": True, "slurm": True, "memory_bytes": 2**27},
+    ],
 )
 def test_a_cluster_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError):
@@ -131,6 +135,16 @@ def test_slurm_knows_every_node_as_large_as_it_was_asked_for() -> None:
     assert [node["NodeAddr"] for node in nodes] == [d.address(number) for number in range(3)]
     assert {(node["CPUs"], node["RealMemory"]) for node in nodes} == {("2", "1024")}
     assert "SlurmctldHost=front(10.77.0.1)" in lines
+
+
+@pytest.mark.parametrize(("accounting", "named"), [(True, {"front"}), (False, set())])
+def test_jobs_are_sent_to_the_front_end_only_with_accounting(
+    accounting: bool, named: set[str]
+) -> None:
+    asked = msgspec.structs.replace(LAB, slurm=True, accounting=accounting)
+    lines = [line.partition("=") for line in slurm.configuration(asked).splitlines()]
+    assert {value for key, _, value in lines if key == "AccountingStorageHost"} == named
+    assert ("slurmdbd" in manager.packages(asked)) == accounting
 
 
 @pytest.fixture(autouse=True)

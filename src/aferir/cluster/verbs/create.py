@@ -45,6 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--slurm", action="store_true", default=None, help="with Slurm: srun, sbatch, squeue"
     )
     parser.add_argument(
+        "--accounting",
+        action="store_true",
+        default=None,
+        help="with the records of Slurm's jobs: sacct, sreport",
+    )
+    parser.add_argument(
         "--placement",
         choices=("spread", "packed", "reserve", "free"),
         help="how nodes get the host's CPUs (default spread)",
@@ -91,7 +97,7 @@ def wanted(options: argparse.Namespace) -> Description:
     values = _read(options.file) if options.file is not None else {}
     given = {
         key: getattr(options, key)
-        for key in ("name", "nodes", "kind", "cpus", "boot", "slurm", "placement")
+        for key in ("name", "nodes", "kind", "cpus", "boot", "slurm", "accounting", "placement")
     }
     given["memory"] = options.memory
     values |= {key: value for key, value in given.items() if value is not None}
