@@ -22,6 +22,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "clock-stability",
         "clock-order",
         "clock-rule",
+        "clock-rule-hosts",
         "clock-rate",
         "clock-mpi",
         "clock-mpi-hosts",
@@ -56,7 +57,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is part of another step's, as one of its workloads."""
 _ELSEWHERE = (
-    *("vod-hosts", "clock-mpi-hosts", "ocean-hosts"),
+    *("vod-hosts", "clock-rule-hosts", "clock-mpi-hosts", "ocean-hosts"),
     *("cluster-hosts-guests", "cluster-over-hosts"),
 )
 """Steps that are only checked: they have no short form, and cannot run on one machine."""

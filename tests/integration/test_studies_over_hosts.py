@@ -63,6 +63,13 @@ stamps = 1000
 [factors]
 mpi = ["openmpi", "mpich"]
 """
+RULE = """
+[[workload]]
+name = "rule"
+program = "clock"
+study = "rule"
+runs = 3
+"""
 SIMULATED = """
 [[workload]]
 name = "capacity"
@@ -131,7 +138,12 @@ def test_ocean_has_a_daemon_on_each_host(farm: Lab, tmp_path: Path) -> None:
 
 
 def test_clocks_of_two_hosts_have_bounds_but_no_errors(farm: Lab, tmp_path: Path) -> None:
-    run = measured(farm, tmp_path, CLOCKS)
+    run = measured(farm, tmp_path, RULE + CLOCKS)
+    (rule,) = (one for one in run.records if one.cell == "both/rule")
+    figures = {sample.metric: sample.value for sample in rule.samples}
+    assert figures["error_bound_mean_s"] >= figures["round_trip_least_s"] / 4 > 0
+    assert figures["looks_unanswered"] < 3
+    assert {series.label for series in rule.series if series.along == "look"} == {"b"}
     found = {one.factors["mpi"]: one for one in run.records if one.factors}
     assert found.keys() == {"openmpi", "mpich"}
     for one in found.values():

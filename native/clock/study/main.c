@@ -13,6 +13,7 @@
 
 static const char USAGE[] =
     "usage: clock-study ecp|cost|stability|ntp|order|noise|rule|rate [options]\n"
+    "       clock-study rule-server|rule-client: both ends of `rule`, on hosts of their own\n"
     "Studies this machine's clocks and prints one line of JSON (docs/guides/clock-studies.md).\n"
     "  --runs N              ecp: runs of each clock (100); cost: rounds (200); rule: looks (20);\n"
     "                        rate: changes (4)\n"
@@ -30,6 +31,8 @@ static const char USAGE[] =
     "  --deviation-s S       rule: of the 20 smallest round trips, to end at (5e-7)\n"
     "  --stamps WORD         rule: taken by kernel or program (kernel)\n"
     "  --clients N           rule: of the server, at once, 1 or 2 (1)\n"
+    "  --address A           rule-server: to serve at; rule-client: of the server (127.0.0.1)\n"
+    "  --port N              rule-client: that the server has printed\n"
     "  --queries N           ntp: of the client (20)\n"
     "  --messages N          order: sent in pairs (2000)\n"
     "  --correction WORD     ntp, order: step, or slew at 500 ppm (step)\n"
@@ -43,13 +46,13 @@ static const char USAGE[] =
 #define HOUR 3600.0
 #define MONTH (31 * 24 * HOUR)
 
-enum value { NUMBER, WHOLE, WORD };
+enum value { NUMBER, WHOLE, WORD, TEXT };
 
 /* An option, the field that it sets, and its permitted values. */
 struct rule {
     const char* name;
     size_t field;
-    enum value value; /* a double, an uint32_t, or the place of a word as an int */
+    enum value value; /* a double, an uint32_t, the place of a word as an int, or any text */
     double least;
     double most;
     const char* words[4];
@@ -78,6 +81,8 @@ static const struct rule RULES[] = {
     {"noise-period-s", SETS(noise_period_s), NUMBER, 0, HOUR, {0}},
     {"priority", SETS(realtime), WORD, 0, 0, {"normal", "realtime"}},
     {"noise-busy-s", SETS(noise_busy_s), NUMBER, 0, HOUR, {0}},
+    {"address", SETS(address), TEXT, 0, 0, {0}},
+    {"port", SETS(port), WHOLE, 1, 65534, {0}},
 };
 enum { COUNT = sizeof(RULES) / sizeof(*RULES), HELP = COUNT };
 
@@ -104,6 +109,15 @@ static const struct kind KINDS[] = {
       .discard = 5,
       .deviation_s = 500e-9,
       .clients = 1}},
+    {"rule-server", study_rule_server, {.address = "127.0.0.1"}},
+    {"rule-client",
+     study_rule_client,
+     {.runs = 20,
+      .seconds = 10,
+      .messages = 2000,
+      .discard = 5,
+      .deviation_s = 500e-9,
+      .address = "127.0.0.1"}},
     {"rate", study_rate, {.runs = 4, .interval_s = 8, .ratio = 0.5}},
     {"noise", study_noise, {.quanta = 5000, .quantum_s = 0.001, .noise_busy_s = 0.0005}},
 };
@@ -135,6 +149,10 @@ static int place_of(const char* text, const struct rule* rule) {
 
 static void set(struct study_options* options, const struct rule* rule, const char* text) {
     char* field = (char*)options + rule->field;
+    if (rule->value == TEXT) {
+        memcpy(field, &text, sizeof(text));
+        return;
+    }
     if (rule->value == WORD) {
         int place = place_of(text, rule);
         memcpy(field, &place, sizeof(place));

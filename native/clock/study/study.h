@@ -27,12 +27,14 @@ struct study_options {
     double quantum_s;
     double noise_period_s; /* noise: period of the planted disturbance; 0: none */
     double noise_busy_s;
-    uint32_t discard;   /* rule: D, number of first exchanges that are not counted */
-    double deviation_s; /* rule: K, spread of the smallest round trips below which a look ends */
-    uint32_t clients;   /* rule: number of the server's clients, each on a host of its own */
-    int user_stamps;    /* rule: the programs take the time stamps rather than the kernel */
-    double ratio;       /* rate: of the counter's second rate to its first */
-    int realtime;       /* noise: at a real-time priority, where only such others disturb */
+    uint32_t discard;    /* rule: D, number of first exchanges that are not counted */
+    double deviation_s;  /* rule: K, spread of the smallest round trips below which a look ends */
+    uint32_t clients;    /* rule: number of the server's clients, each on a host of its own */
+    int user_stamps;     /* rule: the programs take the time stamps rather than the kernel */
+    const char* address; /* rule-server, rule-client: of the server's host */
+    uint32_t port;       /* rule-client: of the server; the next one is for stamped messages */
+    double ratio;        /* rate: of the counter's second rate to its first */
+    int realtime;        /* noise: at a real-time priority, where only such others disturb */
 };
 
 /* Arguments of every study. */
@@ -59,5 +61,8 @@ int study_order(struct study* study);
 int study_noise(struct study* study);
 int study_rule(struct study* study);
 int study_rate(struct study* study);
+/* The study `rule` on hosts that are machines: see rule_hosts.c. */
+int study_rule_server(struct study* study);
+int study_rule_client(struct study* study);
 
 #endif

@@ -7,10 +7,12 @@ own figures (docs/guides/clock-studies.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
+from aferir.clock import rule_over_hosts
 from aferir.errors import ProgramError
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
@@ -224,6 +226,16 @@ class Clock(Program[ClockParameters]):
         ]
         return wrong or _out_of_step(parameters)
 
+    def over_hosts(self, parameters: ClockParameters) -> list[Wrong]:
+        """Report errors of clocks that cannot be planted in real hosts' clocks."""
+        if parameters.study != "rule":
+            return []
+        return [
+            Wrong(key, "means nothing over several hosts: they have real clocks", "leave it out")
+            for key in ("rate_ppm", "offset_s")
+            if getattr(parameters, key) is not None
+        ]
+
     def kinds_of(self, parameters: ClockParameters) -> tuple[EnvironmentKind, ...]:
         """Only a guest if the study takes a core off line, as the host needs its cores."""
         return ("vm",) if parameters.movement == "plugged" else self.kinds
@@ -238,26 +250,46 @@ class Clock(Program[ClockParameters]):
 
     def command(self, parameters: ClockParameters) -> Command:
         """Command of the study. Errors: MissingError if the program was not built."""
-        words = options(parameters, STUDIES[parameters.study])
-        return Command(kernel_path(PROGRAM), (parameters.study, *words))
+        path, words = kernel_path(PROGRAM), options(parameters, STUDIES[parameters.study])
+        there = _over_hosts(path, parameters) if parameters.study == "rule" else None
+        return Command(path, (parameters.study, *words), there=there)
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """`duration_s`, with the study's samples, series and warnings.
 
         Errors: as in `Program.parse`.
         """
-        line = read_figures(stdout, PROGRAM)
-        duration = Sample("duration_s", positive(line, "duration_s"), "s")
-        try:
-            figures = msgspec.convert(line, _Figures)
-        except (msgspec.ValidationError, ValueError) as error:
-            raise ProgramError(f"{PROGRAM} printed a figure that is none: {error}") from None
+        parts = rule_over_hosts.by_client(stdout)
+        if not parts:
+            samples, figures = _read(stdout)
+            doubts = (Warning(one.code, one.message, one.advice) for one in figures.doubts)
+            return (*samples, *figures.series, *doubts)
+        read = {name: _read(text) for name, text in parts.items()}
         return (
-            duration,
-            *(Sample(one.metric, one.value, one.unit) for one in figures.samples),
-            *figures.series,
-            *(Warning(doubt.code, doubt.message, doubt.advice) for doubt in figures.doubts),
+            *rule_over_hosts.samples_together([samples for samples, _ in read.values()]),
+            *rule_over_hosts.labelled({name: one.series for name, (_, one) in read.items()}),
         )
+
+
+def _read(stdout: str) -> tuple[tuple[Sample, ...], _Figures]:
+    """Samples of one line, `duration_s` first, and all its figures. Errors: ProgramError."""
+    line = read_figures(stdout, PROGRAM)
+    duration = Sample("duration_s", positive(line, "duration_s"), "s")
+    try:
+        figures = msgspec.convert(line, _Figures)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise ProgramError(f"{PROGRAM} printed a figure that is none: {error}") from None
+    return (duration, *(Sample(o.metric, o.value, o.unit) for o in figures.samples)), figures
+
+
+def _over_hosts(path: Path, parameters: ClockParameters) -> Command:
+    """Command of the study `rule` with the server on the first host, and clients on the others."""
+    return rule_over_hosts.command(
+        path,
+        parameters.clients or 1,
+        server=options(parameters, ("stamps",)),
+        client=options(parameters, ("runs", "discard", "deviation_s", "seconds", "stamps")),
+    )
 
 
 def _out_of_step(parameters: ClockParameters) -> list[Wrong]:

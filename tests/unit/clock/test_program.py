@@ -129,3 +129,30 @@ def test_no_core_of_the_host_is_taken_off_line() -> None:
     plugged, usual = ({"study": "ecp", "movement": movement} for movement in ("plugged", "pinned"))
     assert CLOCK.kinds_of(read_parameters(CLOCK, plugged)) == ("vm",)
     assert CLOCK.kinds_of(read_parameters(CLOCK, usual)) == CLOCK.kinds
+
+
+def looked(exchanges: float, most: float, least_s: float) -> str:
+    figures = {"exchanges": exchanges, "exchanges_most": most, "round_trip_least_s": least_s}
+    curve = {"metric": "look_exchanges", "unit": "1", "label": "", "along": "look", "at": [1]}
+    line = LINE | {
+        "samples": [{"metric": n, "unit": "1", "value": v} for n, v in figures.items()],
+        "series": [curve | {"along_unit": "", "values": [most]}],
+    }
+    return json.dumps(line)
+
+
+def test_clients_on_several_hosts_are_put_together() -> None:
+    figures = CLOCK.parse(f"client b\n{looked(30, 40, 2e-5)}\nclient c\n{looked(50, 90, 1e-5)}\n")
+    values = {one.metric: one.value for one in figures if isinstance(one, Sample)}
+    assert (values["duration_s"], values["exchanges"]) == (1.5, 40)
+    assert (values["exchanges_most"], values["round_trip_least_s"]) == (90, 1e-5)
+    curves = [(one.label, one.values) for one in figures if isinstance(one, Series)]
+    assert curves == [("b", (40,)), ("c", (90,))]
+    with pytest.raises(ProgramError):
+        CLOCK.parse(f"client b\n{looked(30, 40, 2e-5)}\nclient c\n")
+
+
+def test_real_clocks_are_given_no_errors() -> None:
+    planted = read_parameters(CLOCK, {"study": "rule", "offset_s": 0.1})
+    assert [one.key for one in CLOCK.over_hosts(planted)] == ["offset_s"]
+    assert not CLOCK.over_hosts(read_parameters(CLOCK, {"study": "rule", "clients": 2}))
