@@ -12,8 +12,6 @@ namespace aferir::loadgen {
 
 namespace {
 
-constexpr Nanoseconds kHorizon = Wheel::kSlot * static_cast<Nanoseconds>(Wheel::kSlots - 2);
-
 class Engine {
   public:
     Engine(const Settings& settings, std::span<const Arrival> arrivals,
@@ -92,7 +90,7 @@ class Engine {
         bytes_ += client.take_bytes();
         finished_ += client.done() && !was_done ? 1 : 0;
         watch(number, client, had_to_send);
-        const Nanoseconds alarm = std::min(client.alarm(), now_ + kHorizon);
+        const Nanoseconds alarm = std::min(client.alarm(), wheel_.horizon());
         if (!client.done() && alarm < alarms_[number]) {
             alarms_[number] = alarm;
             wheel_.add(number, alarm);

@@ -23,10 +23,16 @@ class Wheel {
     void add(std::uint32_t client, Nanoseconds at) {
         std::int64_t slot = (at + kSlot - 1) / kSlot;
         slot = slot < next_ ? next_ : slot;
-        const std::int64_t last = next_ + static_cast<std::int64_t>(kSlots) - 1;
+        const std::int64_t last = horizon() / kSlot;
         slot = slot > last ? last : slot;
         slots_[static_cast<std::size_t>(slot) % kSlots].push_back(client);
         ++count_;
+    }
+
+    /// The latest time at which an alarm does not ring early. It lags behind the clock as `advance`
+    /// does.
+    [[nodiscard]] Nanoseconds horizon() const {
+        return (next_ + static_cast<std::int64_t>(kSlots) - 1) * kSlot;
     }
 
     /// Calls `ring(client)` for every alarm due by `now`; `ring` may add alarms.

@@ -40,6 +40,18 @@ TEST(Wheel, WhatIsFurtherAheadThanItReachesRingsEarly) {
     EXPECT_LT(wheel.next(), 9000 * kSlot);
 }
 
+TEST(Wheel, AnAlarmAtTheHorizonIsNotEarlyWhileOthersRing) {
+    Wheel wheel(0);
+    wheel.add(1, 5 * kSlot);
+    Nanoseconds asked = 0;
+    wheel.advance(7 * kSlot, [&](std::uint32_t client) {
+        asked = wheel.horizon();
+        wheel.add(client, asked);
+    });
+    EXPECT_GE(asked, 8000 * kSlot);
+    EXPECT_EQ(wheel.next(), asked);
+}
+
 TEST(Wheel, APauseLongerThanATurnRingsEverythingOnce) {
     Wheel wheel(0);
     for (std::uint32_t client = 0; client < 100; ++client) {
