@@ -15,9 +15,6 @@ namespace {
 
 /// Stands for an unknown size of a video.
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
-/// How often the socket becomes readable in each second of video: often enough to keep account of
-/// the viewers' buffers, seldom enough for thousands of streams.
-constexpr double kWakesPerSecond = 4.0;
 
 }  // namespace
 
@@ -28,7 +25,8 @@ void Client::ask(State state, std::string_view method, const Target& target, Nan
     head_ = ResponseHead{};
     asked_ = target;
     heard_ = now;
-    out_ = request(method, target);
+    reused_ = false;
+    out_ = request(method, target, settings_->rule != nullptr && state == State::kAskNode);
     socket_ = connect_to(target);
     fresh_ = true;
     if (!socket_.open()) {
@@ -40,11 +38,17 @@ void Client::look(Nanoseconds now) {
     if (state_ == State::kIdle || state_ == State::kDone) {
         return;
     }
-    if (!out_.empty() && !send_some(socket_, out_)) {
-        end(Outcome::kFailed, "the connection was refused or reset", now);
+    if (state_ == State::kWait) {
+        socket_.close();  // nothing is due, so that the server has ended the connection
         return;
     }
-    if (state_ == State::kStream) {
+    if (!out_.empty() && !send_some(socket_, out_)) {
+        broken("the connection was refused or reset", now);
+        return;
+    }
+    if (state_ == State::kStream && settings_->rule != nullptr) {
+        read_part(now);
+    } else if (state_ == State::kStream) {
         read_stream(now);
     } else {
         read_head(now);
@@ -67,7 +71,7 @@ void Client::read_head(Nanoseconds now) {
     } else if (head_.state() == ResponseHead::State::kBroken) {
         end(Outcome::kFailed, "the answer is no HTTP that a video comes in", now);
     } else if (got.ended) {
-        end(Outcome::kFailed, "the connection ended before the answer", now);
+        broken("the connection ended before the answer", now);
     }
 }
 
@@ -81,6 +85,8 @@ void Client::answered(Nanoseconds now, std::span<const char> body, Nanoseconds a
         end(Outcome::kBlocked, "Front had no place within the patience", now);
     } else if (status == 200 && head_.content_length() == 0) {
         end(Outcome::kFailed, "the video is empty", now);
+    } else if (status == 200 && settings_->rule != nullptr) {
+        begin_part(body, at, now);
     } else if (status == 200) {
         begin_stream(body, at, now);
     } else if (redirects(status)) {
@@ -175,6 +181,9 @@ void Client::starve(bool starving) {
         return;
     }
     starving_ = starving;
+    if (segments_) {
+        return;
+    }
     // The first byte after a silence must be noticed at once.
     const double bytes = starving ? 1.0 : settings_->bytes_per_second / kWakesPerSecond;
     wake_at(socket_, std::max(1, static_cast<int>(bytes)));
@@ -188,11 +197,16 @@ void Client::ring(Nanoseconds now) {
         end(Outcome::kBlocked, "Front did not answer within the patience", now);
         return;
     }
-    if (state_ == State::kStream) {
-        read_stream(now);
-        if (state_ != State::kStream) {
+    if (streaming()) {
+        if (state_ == State::kWait && segments_ && now < watch_end_) {
+            fetch_next(*segments_, now);
             return;
         }
+        look(now);
+        if (!streaming()) {
+            return;
+        }
+        empty_ = now;
         if (now >= watch_end_) {
             end(Outcome::kAbandoned, "", now);
             return;
@@ -215,7 +229,10 @@ Nanoseconds Client::alarm() const {
     if (state_ == State::kAskFront) {
         return patience_end();
     }
-    if (state_ != State::kStream) {
+    if (state_ == State::kWait) {
+        return std::min(watch_end_, wait_end_);
+    }
+    if (!streaming()) {
         return silence;
     }
     const Nanoseconds due = starving_ ? kNever : playback_.deadline().value_or(kNever);
@@ -253,8 +270,8 @@ std::optional<Nanoseconds> Client::startup() const {
 }
 
 std::int64_t Client::take_bytes() {
-    const std::int64_t received = playback_.received();
-    return received - std::exchange(taken_, received);
+    const std::int64_t so_far = received();
+    return so_far - std::exchange(taken_, so_far);
 }
 
 }  // namespace aferir::loadgen

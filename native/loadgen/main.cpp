@@ -26,7 +26,7 @@ using aferir::loadgen::Settings;
 constexpr std::string_view kProgram = "video-clients";
 constexpr std::array kNames{"--url"sv,      "--bitrate"sv, "--startup"sv,  "--patience"sv,
                             "--schedule"sv, "--clients"sv, "--interval"sv, "--begin"sv,
-                            "--silence"sv,  "--log"sv};
+                            "--silence"sv,  "--log"sv,     "--rule"sv,     "--buffer"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "video-clients --url http://ADDRESS:PORT/PATH [options]\n"
@@ -40,7 +40,10 @@ constexpr std::string_view kHelp =
     "  --interval S      ... this far apart (0)\n"
     "  --begin S         when times begin to count, on CLOCK_MONOTONIC (now)\n"
     "  --silence S       a server that sends nothing for so long has failed (30)\n"
-    "  --log FILE        a line of JSON for each viewer";
+    "  --log FILE        a line of JSON for each viewer\n"
+    "  --rule NAME       the URL is of a manifest (MPEG-DASH), and this is how viewers choose the\n"
+    "                    rate of each segment: throughput, buffer or highest\n"
+    "  --buffer S        of a video in segments: seconds that are buffered at most (12)";
 
 double seconds(const Arguments& given, std::string_view name, double otherwise, double least) {
     const std::optional<std::string_view> text = given.value(name);
@@ -70,6 +73,14 @@ Settings settings_of(const Arguments& given) {
     settings.startup_s = seconds(given, "--startup", 2.0, 0.0);
     settings.patience = nanoseconds(seconds(given, "--patience", 60.0, 0.0));
     settings.silence = nanoseconds(seconds(given, "--silence", 30.0, 0.1));
+    settings.most_buffer_s = seconds(given, "--buffer", settings.most_buffer_s, 0.0);
+    if (const auto rule = given.value("--rule")) {
+        const auto named = aferir::loadgen::rule_named(*rule);
+        if (!named) {
+            throw UsageError("--rule: throughput, buffer or highest");
+        }
+        settings.rule = *named;
+    }
     return settings;
 }
 

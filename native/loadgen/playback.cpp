@@ -18,6 +18,12 @@ std::optional<Nanoseconds> Playback::deadline() const {
     return *start_ + std::llround(played_s * 1e9);
 }
 
+double Playback::buffered_s(Nanoseconds now) const {
+    const double arrived_s = static_cast<double>(received_) / rate_;
+    const Nanoseconds played = start_ ? now - *start_ : 0;
+    return std::max(0.0, arrived_s - static_cast<double>(played) * 1e-9);
+}
+
 void Playback::ends(Nanoseconds at) {
     total_ = received_;
     if (!start_ && received_ > 0) {

@@ -12,9 +12,10 @@ inline constexpr Nanoseconds kSecond = 1'000'000'000;
 /// Moment of what never comes.
 inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
-/// What a viewer sees of a video that arrives over a network. Playback starts when the start-up
-/// buffer is full; from then on every byte is due at a certain time. Bytes that arrive later stop
-/// the picture until then: a violation of real time (Dutra 2015, 4.3.3).
+/// What a viewer sees of a video that arrives over a network. It counts in bytes; of a video in
+/// segments, which differ in size, in equal parts of its time instead. Playback starts when the
+/// start-up buffer is full; from then on every byte is due at a certain time. Bytes that arrive
+/// later stop the picture until then: a violation of real time (Dutra 2015, 4.3.3).
 class Playback {
   public:
     /// All arguments are above 0. A start-up buffer longer than the video is filled by the whole
@@ -32,6 +33,9 @@ class Playback {
     /// Time at which the picture stops unless more arrives; nothing before the start and after the
     /// last byte.
     [[nodiscard]] std::optional<Nanoseconds> deadline() const;
+
+    /// Seconds of video that have arrived and are not yet played at `now`.
+    [[nodiscard]] double buffered_s(Nanoseconds now) const;
 
     [[nodiscard]] bool complete() const { return received_ >= total_; }
     [[nodiscard]] bool playing() const { return start_.has_value(); }

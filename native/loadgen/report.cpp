@@ -33,6 +33,10 @@ struct Sums {
     Nanoseconds longest = 0;
     std::vector<Nanoseconds> startups;
     std::map<std::string, int> reasons;
+    /// Of videos in segments: seconds that came at each rate in bit/s.
+    std::map<double, double> seconds_at;
+    std::int64_t switches = 0;
+    double gained_s = 0.0;
 
     void add(const Client& client) {
         ++outcomes[static_cast<std::size_t>(client.outcome())];
@@ -41,7 +45,7 @@ struct Sums {
             ++reasons[client.reason()];
         }
         if (const Playback* seen = client.playback()) {
-            bytes += seen->received();
+            bytes += client.received();
             violated += seen->violations() > 0 ? 1 : 0;
             violations += seen->violations();
             own_violations += seen->own_violations();
@@ -50,6 +54,13 @@ struct Sums {
         }
         if (const std::optional<Nanoseconds> startup = client.startup()) {
             startups.push_back(*startup);
+        }
+        if (const Segments* seen = client.segments()) {
+            for (std::size_t k = 0; k < seen->rates().size(); ++k) {
+                seconds_at[seen->rates()[k]] += seen->seconds_at()[k];
+            }
+            switches += seen->switches();
+            gained_s += client.gained_s();
         }
     }
 };
@@ -71,6 +82,12 @@ std::string summary(const Run& run) {
         sums.add(client);
     }
     std::ranges::sort(sums.startups);
+    std::vector<double> rates;
+    std::vector<double> seconds_at;
+    for (const auto& [rate, came_s] : sums.seconds_at) {
+        rates.push_back(rate);
+        seconds_at.push_back(came_s);
+    }
     JsonObject reasons;
     for (const auto& [reason, count] : sums.reasons) {
         reasons.integer(reason, count);
@@ -98,7 +115,11 @@ std::string summary(const Run& run) {
         .number("worst_turn_s", seconds(run.health.worst_turn))
         .number("worst_start_s", seconds(run.health.worst_start))
         .raw("bytes_by_second", array(run.bytes))
-        .raw("streaming_by_second", array(run.streaming));
+        .raw("streaming_by_second", array(run.streaming))
+        .raw("rates_bps", array(rates))
+        .raw("seconds_at_rate", array(seconds_at))
+        .integer("switches", sums.switches)
+        .number("gained_s", sums.gained_s);
     return made.str();
 }
 
@@ -111,10 +132,14 @@ std::string client_line(const Client& client, Nanoseconds began) {
         made.number("startup_s", seconds(*startup));
     }
     if (const Playback* seen = client.playback()) {
-        made.integer("received_bytes", seen->received())
+        made.integer("received_bytes", client.received())
             .integer("violations", seen->violations())
             .integer("own_violations", seen->own_violations())
             .number("stalled_s", seconds(seen->stalled()));
+    }
+    if (const Segments* seen = client.segments()) {
+        made.raw("seconds_at_rate", array(seen->seconds_at()))
+            .integer("switches", seen->switches());
     }
     return made.str();
 }

@@ -15,13 +15,14 @@ from aferir.elastic import movie
 from aferir.elastic.front import Settings
 from aferir.elastic.service import Service
 from aferir.elastic.simulate import Load
+from aferir.elastic.viewers import Viewing
 from aferir.errors import TimeoutExpired
 from aferir.model.finding import Finding
 
 SHOW = movie.Show(
     load=Load(clients=2, interarrival_s=0.05, video_s=1.0),
     policy=Settings(clients_per_node=2, patience_s=0.2),
-    startup_s=0.5,
+    viewing=Viewing(startup_s=0.5),
     seed=(1, 0),
 )
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from aferir.elastic.node import native_node
+from aferir.elastic.segments import make
+from aferir.elastic.video import Video
 from aferir.errors import MissingError
 from aferir.linux import journal, process, scratch
 from aferir.programs.kernels import kernel_path, read_figures
@@ -56,6 +58,33 @@ def test_a_server_slower_than_the_video_violates_every_viewer(video: Path) -> No
     stalled = found["stalled_s"]
     assert isinstance(stalled, float)
     assert stalled > 0
+
+
+def test_viewers_of_segments_are_served_all_of_them_at_rates_that_they_choose(
+    video: Path,
+) -> None:
+    if shutil.which("ffmpeg") is None:
+        pytest.skip("needs FFmpeg: apt-get install --no-install-recommends ffmpeg")
+    rates = (BITRATE / 4, BITRATE / 2, BITRATE)
+    asked = Video(seconds=6.0, bitrate_bps=BITRATE, rates_bps=rates, segment_s=1)
+    path = make(asked, video.parent)
+    with native_node(path, sent_bps=0) as node:
+        fixed = watch(node.url, "--clients", "20", "--rule", "highest", "--buffer", "60")
+        adapted = watch(node.url, "--clients", "20", "--rule", "throughput", "--buffer", "60")
+    first = path.parent / "2.mp4"
+    highest = sum(one.stat().st_size for one in [first, *path.parent.glob("2-*.m4s")])
+    assert fixed["served"] == adapted["served"] == 20
+    assert fixed["received_bytes"] == 20 * highest
+    assert fixed["seconds_at_rate"] == [0.0, 0.0, 120.0]
+    assert fixed["switches"] == 0
+    assert read_seconds(adapted) == pytest.approx(120.0)
+    assert read_seconds(adapted, 0) >= 20.0  # every viewer begins with one segment at the lowest
+
+
+def read_seconds(found: dict[str, object], place: int | None = None) -> float:
+    seconds = found["seconds_at_rate"]
+    assert isinstance(seconds, list)
+    return float(sum(seconds) if place is None else seconds[place])
 
 
 def test_nothing_of_a_node_is_left(video: Path) -> None:

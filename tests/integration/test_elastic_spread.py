@@ -23,6 +23,7 @@ from aferir.elastic.node import native_node
 from aferir.elastic.simulate import Load
 from aferir.elastic.spread import SpreadAudience, cluster
 from aferir.elastic.video import Video, make
+from aferir.elastic.viewers import Viewing
 from aferir.errors import ProgramError
 from aferir.linux import journal, undo
 from aferir.model.finding import Finding
@@ -33,7 +34,7 @@ VIDEO = Video(seconds=2.0, content="random-bytes")
 SHOW = Show(
     load=Load(clients=24, interarrival_s=0.05, video_s=2.0),
     policy=Settings(clients_per_node=10, patience_s=300.0),
-    startup_s=0.5,
+    viewing=Viewing(startup_s=0.5),
     seed=(7, 0),
 )
 WATCHING = ["--bitrate", f"{VIDEO.bitrate_bps:.0f}", "--startup", "0.5", "--patience", "300"]

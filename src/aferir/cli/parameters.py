@@ -131,7 +131,7 @@ def _metavar(field: Field) -> str:
     if field.form == "word":
         return "{" + ",".join(map(str, field.words)) + "}"
     if field.form == "list":
-        return "NAME,…"
+        return "N,…" if field.item and field.item.form == "number" else "NAME,…"
     if field.form == "text":
         return "TEXT"
     return {"B": "SIZE", "s": "S"}.get(field.unit, "N")

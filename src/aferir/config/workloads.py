@@ -117,7 +117,7 @@ def _parameter(fields: Fields, field: Field) -> Parameter | None:
 
 
 def as_parameter(field: Field, written: object) -> object:
-    """Value as stored in a plan: without units, and a list of words as one text."""
+    """Value as stored in a plan: without units, and a list of words or numbers as one text."""
     if field.spelling and isinstance(written, str):
         try:
             return read_value(field, written)
@@ -125,6 +125,8 @@ def as_parameter(field: Field, written: object) -> object:
             return written  # told when all parameters are looked at together
     if field.quoted:
         return quoted(written)
+    if field.form == "list" and field.separator and isinstance(written, list):
+        return field.separator.join(map(str, written))
     return joined(written, field.separator)
 
 

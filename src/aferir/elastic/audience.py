@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from aferir.elastic.viewers import Watched, command, read, run, schedule
 from aferir.errors import ProgramError
 from aferir.linux import process, scratch
 from aferir.model.record import Series
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -159,6 +161,10 @@ def together(parts: Sequence[Part]) -> Watched:
         worst_start_s=max(one.worst_start_s for one in seen),
         bytes_by_second=_added([one.bytes_by_second for one in seen]),
         streaming_by_second=_added([one.streaming_by_second for one in seen]),
+        # The video is the same everywhere; a place whose viewers had none knows of no rates.
+        rates_bps=max((one.rates_bps for one in seen), key=len),
+        seconds_at_rate=_added([one.seconds_at_rate for one in seen]),
+        gained_s=sum(one.gained_s for one in seen),
     )
 
 
@@ -205,6 +211,6 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[math.floor(share * (len(ordered) - 1) + 0.5)] if ordered else 0.0
 
 
-def _added(columns: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Sum the columns second by second; columns that have ended count as 0."""
+def _added(columns: Sequence[Sequence[_Number]]) -> tuple[_Number, ...]:
+    """Sum the columns place by place; columns that have ended count as 0."""
     return tuple(sum(row) for row in zip_longest(*columns, fillvalue=0))

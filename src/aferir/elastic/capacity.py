@@ -1,4 +1,8 @@
-"""Step 1: the number of streams that a host sustains, itself or with instances on it."""
+"""Step 1: the number of streams that a host sustains, itself or with instances on it.
+
+Of a video in segments it is that of viewers who always take the highest rate. After that, as many
+viewers and more choose their rates.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from statistics import mean
 import msgspec
 
 from aferir.clouds.simulated import SimulatedCloud, address_of
+from aferir.elastic import rates
 from aferir.elastic.node import Node, native_node
 from aferir.elastic.profile import Profile, profiled
 from aferir.elastic.video import Video
-from aferir.elastic.viewers import Watched
+from aferir.elastic.viewers import Viewing, Watched
 from aferir.elastic.watching import watch
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.figures import Figures
@@ -28,6 +33,8 @@ _MOST_VIOLATED = 0.01
 violations happen by chance.
 """
 _ARRIVING_S = 2.0
+_BEYOND = (1.0, 1.5, 2.0, 3.0)
+"""Numbers of viewers who choose their rates, relative to the streams of the highest rate."""
 _GUESS_STREAMS = 500.0
 _MOST_STREAMS = 20_000.0
 _HEADERS = 1448 / 1514
@@ -105,7 +112,7 @@ def measure(
     *,
     instances: int,
     rate_bps: float,
-    startup_s: float,
+    viewing: Viewing,
     resolution: float,
     profile_in: Path | None = None,
     elsewhere: Others | None = None,
@@ -115,21 +122,22 @@ def measure(
     `instances`: 0 if the host itself serves. `rate_bps`: rate of its uplink in bit/s, 0: unknown.
     `profile_in`: folder for a CPU profile, taken while the host sustains its capacity. `elsewhere`:
     hosts of the viewers, None: this one. NGINX sends a second of video ahead. If the
-    host lacks a share s of the rate, viewers therefore notice it only after (1 + startup_s) / s
+    host lacks a share s of the rate, viewers therefore notice it only after (1 + startup) / s
     seconds; the pace shows it as soon as all viewers have watched together for some seconds.
     """
     began = time.perf_counter()
     trials: list[Trial] = []
+    highest = msgspec.structs.replace(viewing, rule="highest") if video.rates_bps else viewing
     guess = 0.97 * _HEADERS * rate_bps / video.bitrate_bps if rate_bps else _GUESS_STREAMS
 
-    async def attempt(urls: Sequence[str], streams: int) -> Trial:
-        return await _try(urls, streams, startup_s, video, elsewhere)
+    async def attempt(urls: Sequence[str], streams: int, watched: Viewing) -> list[Watched]:
+        return await _try(urls, streams, watched, video.seconds, elsewhere)
 
     async def search_with(urls: Sequence[str]) -> int:
         async def sustains(streams: int) -> bool:
             # Other activity on this machine may spoil one trial, but rarely two in a row.
             for _ in range(2):
-                trials.append(await attempt(urls, streams))
+                trials.append(_judged(await attempt(urls, streams, highest), video))
                 if trials[-1].sustained:
                     return True
             return False
@@ -141,7 +149,9 @@ def measure(
         seen = Profile()
         if profile_in is not None and streams:
             with profiled(profile_in) as seen:
-                asyncio.run(attempt(urls, streams))
+                asyncio.run(attempt(urls, streams, highest))
+        more = [round(share * streams) for share in _BEYOND if streams and video.rates_bps]
+        beyond = [asyncio.run(attempt(urls, number, viewing)) for number in more]
     return Figures(
         program=PROGRAM,
         samples=(
@@ -151,7 +161,7 @@ def measure(
             Sample("trials", float(len(trials)), "1"),
             Sample("duration_s", time.perf_counter() - began, "s"),
         ),
-        series=(_curve(trials), *seen.series),
+        series=(_curve(trials), *_beyond(beyond), *seen.series),
         doubts=(*_doubts(trials), *seen.doubts),
     )
 
@@ -208,30 +218,53 @@ def simulated(
             cloud.delete(server.name)
 
 
+def _beyond(trials: Sequence[Sequence[Watched]]) -> tuple[Series, ...]:
+    """Mean rate, and share of the time in which the picture stood still, by viewers."""
+    if not trials:
+        return ()
+    at = tuple(float(sum(one.clients for one in seen)) for seen in trials)
+    columns = {
+        ("mean_rate_bps", "bit/s"): rates.mean_rate_bps,
+        ("stalled_share", "1"): rates.stalled_share,
+    }
+    return tuple(
+        Series(
+            metric=metric,
+            unit=unit,
+            values=tuple(figure(seen) for seen in trials),
+            along="streams",
+            at=at,
+        )
+        for (metric, unit), figure in columns.items()
+    )
+
+
 async def _try(
-    urls: Sequence[str], streams: int, startup_s: float, video: Video, elsewhere: Others | None
-) -> Trial:
+    urls: Sequence[str], streams: int, viewing: Viewing, video_s: float, elsewhere: Others | None
+) -> list[Watched]:
     shares = [streams // len(urls) + (k < streams % len(urls)) for k in range(len(urls))]
-    options = ("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s))
     places = await asyncio.gather(
         *(
             watch(
                 url,
-                options,
+                viewing.options,
                 clients=share,
                 interval_s=_ARRIVING_S / share,
-                limit_s=60 + 10 * video.seconds,
+                limit_s=60 + 10 * video_s,
                 elsewhere=elsewhere,
             )
             for url, share in zip(urls, shares, strict=True)
             if share
         )
     )
-    seen = [one for place in places for one in place]
+    return [one for place in places for one in place]
+
+
+def _judged(seen: Sequence[Watched], video: Video) -> Trial:
     return Trial(
-        streams=streams,
+        streams=sum(one.clients for one in seen),
         violated=sum(one.clients_with_violations for one in seen),
         lost=sum(one.clients - one.served for one in seen),
         own_violations=sum(one.own_violations for one in seen),
-        pace=pace(seen, video.bitrate_bps),
+        pace=rates.pace(seen) if video.rates_bps else pace(seen, video.bitrate_bps),
     )

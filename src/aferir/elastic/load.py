@@ -13,8 +13,9 @@ from statistics import mean
 import msgspec
 
 from aferir.elastic.node import Node
+from aferir.elastic.rates import of_rates, rate_shares
 from aferir.elastic.video import Video
-from aferir.elastic.viewers import Watched
+from aferir.elastic.viewers import Viewing, Watched
 from aferir.elastic.watching import watch
 from aferir.model.record import Sample, Series, Warning
 from aferir.probes.load import Ticks, core_ticks
@@ -67,7 +68,7 @@ def measure(
     *,
     viewers: int,
     interval_s: float,
-    startup_s: float,
+    viewing: Viewing,
     elsewhere: Others | None = None,
 ) -> Figures:
     """Measure the load of this host's cores while `server` serves viewers to their end.
@@ -83,7 +84,7 @@ def measure(
             watching = asyncio.ensure_future(
                 watch(
                     node.url,
-                    ("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)),
+                    viewing.options,
                     clients=viewers,
                     interval_s=interval_s,
                     limit_s=60 + viewers * interval_s + 10 * video.seconds,
@@ -123,6 +124,7 @@ def _figures(
     everybody = [place for place, at in enumerate(found.at_s) if first + _PERIOD_S <= at <= last]
     samples = [
         Sample("viewers_violated", float(sum(one.clients_with_violations for one in seen)), "1"),
+        *of_rates(seen),
         Sample("duration_s", time.perf_counter() - began, "s"),
     ]
     series: tuple[Series, ...] = ()
@@ -148,7 +150,9 @@ def _figures(
             )
             for name, values in named.items()
         )
-    return Figures(program=PROGRAM, samples=tuple(samples), series=series, doubts=doubts)
+    return Figures(
+        program=PROGRAM, samples=tuple(samples), series=(*series, *rate_shares(seen)), doubts=doubts
+    )
 
 
 def _looker(pid: int) -> Callable[[], Look]:

@@ -65,5 +65,7 @@ def _path(layout: Layout, video: Video) -> Path:
     """Path of the stored results; it contains all properties that determine a host's capacity."""
     quota = layout.cpus * (layout.cpu_quota or 1.0)
     name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}"
-    name += f"-{video.bitrate_bps:.0f}-{video.limit_bps}.json"
-    return journal.state_folder() / "elastic" / name
+    name += f"-{video.bitrate_bps:.0f}-{video.limit_bps}"
+    if video.rates_bps:
+        name += f"-segments-{video.segment_s}"
+    return journal.state_folder() / "elastic" / f"{name}.json"

@@ -18,11 +18,11 @@ from aferir.elastic.door import Limits
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.metrics import Trace, elasticity
+from aferir.elastic.rates import of_rates, rate_shares
 from aferir.elastic.service import Service
 from aferir.elastic.simulate import Load
 from aferir.elastic.site import CloudSite
-from aferir.elastic.video import VIDEO_BPS
-from aferir.elastic.viewers import Watched
+from aferir.elastic.viewers import Viewing, Watched
 from aferir.errors import TimeoutExpired
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.figures import Figures
@@ -47,11 +47,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True):
 
     load: Load
     policy: Settings
-    startup_s: float
-    """Seconds of video that a viewer buffers before it plays."""
+    viewing: Viewing
     seed: tuple[int, ...]
-    bitrate_bps: float = VIDEO_BPS
-    """Bit rate at which viewers play the video."""
     front: str = "127.0.0.1"
     """Address on which Front listens, and to which viewers send requests."""
     allocation_s: float = Limits().allocation_s
@@ -104,7 +101,7 @@ async def _run(
         seen = await audience.watch(
             http.url(show.front, port),
             [
-                *("--bitrate", f"{show.bitrate_bps:.0f}", "--startup", str(show.startup_s)),
+                *show.viewing.options,
                 *("--patience", str(show.policy.patience_s + _GRACE_S)),
             ],
             times_s,
@@ -144,6 +141,7 @@ def _figures(
                 tuple(float(second) for second in range(len(watched.bytes_by_second))),
                 watched.bytes_by_second,
             ),
+            *rate_shares([watched]),
             *(health(seen.parts) if seen.parts else ()),
         ),
         doubts=_doubts(show, books, seen),
@@ -172,6 +170,7 @@ def _of_clients(show: Show, books: Books, watched: Watched) -> tuple[Sample, ...
         Sample("startup_p95_s", watched.startup_p95_s, "s"),
         Sample("stalled_s", watched.stalled_s, "s"),
         Sample("clients_per_node", float(show.policy.clients_per_node), "1"),
+        *of_rates([watched]),
     )
 
 

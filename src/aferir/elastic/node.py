@@ -1,4 +1,4 @@
-"""A Node: NGINX that sends one video, to each client at a limited rate."""
+"""A Node: NGINX that sends one video, in one file or in segments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from aferir.clouds.base import Template
-from aferir.elastic.video import NAME, SENT_BPS
+from aferir.elastic.segments import files
+from aferir.elastic.video import SENT_BPS
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import ports, process, scratch, wait
 
@@ -59,6 +60,7 @@ http {{
     listen {address}:{port} backlog={connections};
     root {folder}/videos;
     default_type video/mp4;
+    types {{ application/dash+xml mpd; }}
     limit_rate {sent_bps // 8};
   }}
 }}
@@ -84,7 +86,8 @@ def native_node(
     # The worker, another user, reads the video.
     with scratch.folder(0o755) as folder, ports.reserved() as port:
         (folder / "videos").mkdir()
-        (folder / "videos" / video.name).symlink_to(video.resolve())
+        for file in files(video):
+            (folder / "videos" / file.name).symlink_to(file.resolve())
         path = folder / "nginx.conf"
         path.write_text(
             configuration(folder, address, port, sent_bps=sent_bps, connections=connections),
@@ -110,9 +113,12 @@ def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template
         encoding="utf-8",
     )
     return Template(
-        files={f"{_INSIDE}/nginx.conf": path, f"{_INSIDE}/videos/{NAME}": video},
+        files={
+            f"{_INSIDE}/nginx.conf": path,
+            **{f"{_INSIDE}/videos/{file.name}": file for file in files(video)},
+        },
         start=f"nginx -e {_INSIDE}/error.log -c {_INSIDE}/nginx.conf",
-        probe=f"/{NAME}",
+        probe=f"/{video.name}",
     )
 
 

@@ -17,7 +17,7 @@ import msgspec
 from aferir.machine import packages, privileges
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.parameters import duration, number, text, told, whole
+from aferir.model.parameters import duration, number, several, text, told, whole
 from aferir.model.record import Sample, Series, Warning
 from aferir.power.sources import PATTERN, PowerSource
 from aferir.programs.base import Command, Program
@@ -64,13 +64,23 @@ class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
     sent_mbit: Annotated[
         float,
         number(
-            "rate at which it is sent; 0: 1.1 times the other, as published",
+            "rate at which it is sent; 0: 1.1 times the other, as published, and segments as "
+            "fast as possible",
             0.0,
             10_000.0,
             unit="Mbit/s",
         ),
     ] = 0.0
     content: Annotated[Literal["h264", "random-bytes"], told("what is sent")] = "h264"
+    rates_mbit: Annotated[
+        tuple[Annotated[float, number("rate", 0.1, 100.0, unit="Mbit/s")], ...],
+        several(
+            "rates of a video in segments (MPEG-DASH)",
+            separator=",",
+            unset="one file, at `bitrate_mbit`",
+        ),
+    ] = ()
+    segment: Annotated[int, whole("length of a segment", 1, 60, unit="s")] = 4
 
 
 class HostsParameters(VideoParameters, frozen=True, kw_only=True):
@@ -111,13 +121,20 @@ class AllocationParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the allocation and release of one instance."""
 
 
-_Startup = Annotated[float, duration("buffer of a viewer", 0.1, 60.0)]
+class ViewersParameters(HostsParameters, frozen=True, kw_only=True):
+    """Parameters of viewers."""
+
+    startup: Annotated[float, duration("buffer with which a viewer starts", 0.1, 60.0)] = 1.0
+    rule: Annotated[
+        Literal["throughput", "buffer", "highest"],
+        told("how viewers choose the rate of each segment"),
+    ] = "throughput"
+    buffer: Annotated[float, duration("most that is buffered of segments", 2.0, 600.0)] = 12.0
 
 
-class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
+class CapacityParameters(ViewersParameters, frozen=True, kw_only=True):
     """Parameters of the search for the streams that a host sustains."""
 
-    startup: _Startup = 1.0
     instances: Annotated[
         int, whole("instances that share the streams; 0: the host itself serves them", 0, 320)
     ] = 0
@@ -127,18 +144,16 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
     profile: Annotated[bool, told("record CPU time by program and symbol, by perf")] = False
 
 
-class LoadParameters(HostsParameters, frozen=True, kw_only=True):
+class LoadParameters(ViewersParameters, frozen=True, kw_only=True):
     """Parameters of the load of cores while viewers enter at a fixed interval."""
 
-    startup: _Startup = 1.0
     viewers: Annotated[int, whole("viewers, who enter one after another", 1, 100_000)] = 100
     interval: Annotated[float, duration("time between two viewers", 1e-4, 3600.0)] = 0.4
 
 
-class MovieParameters(HostsParameters, frozen=True, kw_only=True):
+class MovieParameters(ViewersParameters, frozen=True, kw_only=True):
     """Parameters of the service under a load."""
 
-    startup: _Startup = 1.0
     clients: Annotated[int, whole("number of clients", 1, 100_000)] = 50
     interarrival: Annotated[float, duration("mean time between clients", 1e-4, 3600.0)] = 0.5
     arrivals: Annotated[
@@ -199,11 +214,29 @@ class Elastic(Program[_Values]):
         self._step = step
 
     def validate(self, parameters: _Values) -> list[Wrong]:
-        """Check that the video is not sent more slowly than it is played."""
-        if not 0 < parameters.sent_mbit < parameters.bitrate_mbit:
-            return []
-        said = f"{parameters.sent_mbit:g} is below the rate at which the video is played"
-        return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
+        """Check that the video is not sent more slowly than it is played, and fits its segments."""
+        rates = parameters.rates_mbit
+        wrong = []
+        if 0 < parameters.sent_mbit < min(rates, default=parameters.bitrate_mbit):
+            said = f"{parameters.sent_mbit:g} is below the rate at which the video is played"
+            wrong.append(
+                Wrong(
+                    "sent_mbit",
+                    said,
+                    "more than `bitrate_mbit`, or than the lowest of `rates_mbit`; or 0",
+                )
+            )
+        if rates and parameters.content != "h264":
+            said = "segments are made of H.264 alone"
+            wrong.append(Wrong("content", said, "leave it out, or `rates_mbit`"))
+        if (
+            rates
+            and isinstance(parameters, ViewersParameters)
+            and parameters.buffer < max(2 * parameters.segment, parameters.startup)
+        ):
+            said = f"{parameters.buffer:g} s hold less than two segments, or than the start takes"
+            wrong.append(Wrong("buffer", said, "a larger one, or a shorter `segment`"))
+        return wrong
 
     def over_hosts(self, parameters: _Values) -> list[Wrong]:
         """Check that the server is the host itself, on its own network."""

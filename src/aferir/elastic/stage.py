@@ -13,7 +13,9 @@ from aferir.clouds.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.elastic import measured
 from aferir.elastic.capacity import measure, simulated
 from aferir.elastic.node import template
-from aferir.elastic.video import Video, make
+from aferir.elastic.segments import make
+from aferir.elastic.video import Video
+from aferir.elastic.viewers import Viewing
 from aferir.errors import ProgramError
 from aferir.linux import namespace, scratch
 
@@ -70,7 +72,7 @@ def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], Non
             made.video,
             instances=layout.per_host,
             rate_bps=layout.rate_bps,
-            startup_s=_STARTUP_S,
+            viewing=Viewing(startup_s=_STARTUP_S, bitrate_bps=video.bitrate_bps),
             resolution=_RESOLUTION,
         )
     measured.keep_streams(layout, video, layout.per_host, figures.samples[0].value)

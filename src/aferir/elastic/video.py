@@ -49,8 +49,12 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
     bitrate_bps: float = VIDEO_BPS
     sent_bps: float = 0.0
     """Bit rate at which it is sent; 0: above the playing rate by the same factor as the published
-    one."""
+    one, and segments without a limit."""
     content: Content = "h264"
+    rates_bps: tuple[float, ...] = ()
+    """Bit rates of a video in segments, ascending; the last one is its `bitrate_bps`. (): a video
+    in one file."""
+    segment_s: int = 4
 
     def __post_init__(self) -> None:
         """Check the values. Errors: ValueError that names an impossible one."""
@@ -59,12 +63,20 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"video: {self.seconds} s is no length")
         if not least <= self.bitrate_bps <= most:
             raise ValueError(f"bitrate: from {least / 1e6:g} to {most / 1e6:g} Mbit/s")
-        if self.sent_bps and not self.bitrate_bps <= self.sent_bps < math.inf:
+        if not all(least <= rate <= most for rate in self.rates_bps):
+            raise ValueError(f"rates: from {least / 1e6:g} to {most / 1e6:g} Mbit/s")
+        slowest_bps = min(self.rates_bps, default=self.bitrate_bps)
+        if self.sent_bps and not slowest_bps <= self.sent_bps < math.inf:
             raise ValueError("sent: below the rate at which the video is played, all come too late")
 
     @property
     def limit_bps(self) -> int:
-        """Bit rate at which NGINX sends the video to each client."""
+        """Bit rate at which NGINX sends the video to each client; 0: as fast as it can.
+
+        A video in segments is only limited if that is asked for: its viewers wait between segments.
+        """
+        if self.rates_bps:
+            return round(self.sent_bps)
         return round(self.sent_bps or self.bitrate_bps * SENT_BPS / VIDEO_BPS)
 
 

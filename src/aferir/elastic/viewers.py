@@ -9,11 +9,33 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.elastic.video import VIDEO_BPS
 from aferir.errors import ProgramError, TimeoutExpired
 from aferir.linux import process
 from aferir.programs.kernels import kernel_path, read_figures
 
 PROGRAM = "video-clients"
+
+
+class Viewing(msgspec.Struct, frozen=True, kw_only=True):
+    """How viewers play a video."""
+
+    startup_s: float
+    """Seconds of video that a viewer buffers before it plays."""
+    bitrate_bps: float = VIDEO_BPS
+    """Bit rate at which a video in one file is played."""
+    rule: str | None = None
+    """Rule by which viewers choose the rate of each segment; None: the video is in one file."""
+    buffer_s: float = 12.0
+    """Seconds of a video in segments that a viewer buffers at most."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of the viewers' program."""
+        startup = ("--startup", str(self.startup_s))
+        if self.rule is None:
+            return (*startup, "--bitrate", f"{self.bitrate_bps:.0f}")
+        return (*startup, "--rule", self.rule, "--buffer", str(self.buffer_s))
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +62,13 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     worst_start_s: float
     bytes_by_second: tuple[int, ...]
     streaming_by_second: tuple[int, ...]
+    rates_bps: tuple[float, ...] = ()
+    """Bit rates at which a video in segments could be had."""
+    seconds_at_rate: tuple[float, ...] = ()
+    """Seconds of video that all viewers together fetched at each of these rates."""
+    switches: int = 0
+    gained_s: float = 0.0
+    """Seconds by which viewers' buffers were fuller at the last segment than at the beginning."""
 
 
 def schedule(times_s: Sequence[float], path: Path) -> None:

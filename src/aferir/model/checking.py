@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -178,10 +179,18 @@ def joined(value: object, separator: str) -> object:
     return value
 
 
+def _item(field: Field, text: str) -> object:
+    """An item of a list that was written as text: a number if the items are numbers."""
+    if field.form in ("whole", "number"):
+        with contextlib.suppress(ValueError):
+            return int(text) if field.form == "whole" else float(text)
+    return text
+
+
 def _list(field: Field, value: object) -> tuple[Any, ...]:
     assert field.item is not None
     if field.separator and isinstance(value, str):
-        value = [part.strip() for part in value.split(field.separator)]
+        value = [_item(field.item, part.strip()) for part in value.split(field.separator)]
     if value in ([], ()):
         raise Refused(f"{shown(value)} is empty", f"write `{example(field)}`, or remove the key")
     if not isinstance(value, list | tuple):

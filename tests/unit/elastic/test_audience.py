@@ -24,7 +24,7 @@ from aferir.elastic.front import Books, Settings
 from aferir.elastic.movie import Show, _doubts
 from aferir.elastic.simulate import Load
 from aferir.elastic.spread import SpreadAudience
-from aferir.elastic.viewers import Watched
+from aferir.elastic.viewers import Viewing, Watched
 from aferir.errors import UsageError
 
 SECONDS = st.floats(0, 1e4)
@@ -33,7 +33,8 @@ DELAYS = st.floats(1e-5, 1.0)
 
 def part(host: str = "h", startups_s: tuple[float, ...] = (), **changes: Any) -> Part:
     given_: dict[str, Any] = dict.fromkeys(Watched.__struct_fields__, 0)
-    given_ |= {"bytes_by_second": (), "streaming_by_second": ()} | changes
+    columns = ("bytes_by_second", "streaming_by_second", "rates_bps", "seconds_at_rate")
+    given_ |= dict.fromkeys(columns, ()) | changes
     return Part(host=host, watched=Watched(**given_), intended_s=(), startups_s=startups_s)
 
 
@@ -128,7 +129,7 @@ def test_a_host_that_let_viewers_in_late_or_was_unsure_of_the_start_is_named() -
     show = Show(
         load=Load(clients=1, interarrival_s=0.01, video_s=1.0),
         policy=Settings(clients_per_node=1, patience_s=1.0),
-        startup_s=0.5,
+        viewing=Viewing(startup_s=0.5),
         seed=(1, 0),
     )
     books = Books()

@@ -34,7 +34,8 @@ def test_a_core_without_a_tick_has_no_load() -> None:
 
 def watched(*watching: int) -> Watched:
     given: dict[str, Any] = dict.fromkeys(Watched.__struct_fields__, 0)
-    given |= {"clients": max(watching), "streaming_by_second": watching, "bytes_by_second": ()}
+    given |= dict.fromkeys(("bytes_by_second", "rates_bps", "seconds_at_rate"), ())
+    given |= {"clients": max(watching), "streaming_by_second": watching}
     return Watched(**given)
 
 

@@ -6,13 +6,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.clouds.base import Phase, PhaseName
 from aferir.clouds.simulated import CLIENTS_ADDRESS, Host, Layout, address_of, commands
-from aferir.elastic import measured
+from aferir.elastic import measured, rates
 from aferir.elastic.allocation import doubts
 from aferir.elastic.capacity import Trial, pace, search
 from aferir.elastic.front import Settings
@@ -21,7 +22,7 @@ from aferir.elastic.movie import Show, _demand_and_supply, _over_time, intended
 from aferir.elastic.program import ALLOCATION, MOVIE
 from aferir.elastic.simulate import Load
 from aferir.elastic.video import Video
-from aferir.elastic.viewers import Watched
+from aferir.elastic.viewers import Viewing, Watched
 from aferir.errors import ProgramError
 from tests.unit.programs.taking import wrong_with
 
@@ -82,11 +83,42 @@ def test_more_streams_than_fit_the_link_are_seen_though_buffers_hide_it(
         assert made.sustained == (link_bps > 1000 * viewers)
 
 
+def adaptive(seconds_at_rate: tuple[float, ...], **changes: Any) -> Watched:
+    seen = watched(10, [], [])
+    rates = (0.5e6, 1e6, 2e6)
+    return msgspec.structs.replace(
+        seen, rates_bps=rates, seconds_at_rate=seconds_at_rate, **changes
+    )
+
+
+def test_rates_are_weighed_by_the_video_that_came_at_them() -> None:
+    seen = adaptive((100.0, 0.0, 300.0), switches=7, violations=2)
+    assert rates.mean_rate_bps([seen]) == (50e6 + 600e6) / 400
+    assert {one.metric: one.value for one in rates.of_rates([seen])} == {
+        "mean_rate_bps": 1.625e6,
+        "switches": 7.0,
+        "stalls": 2.0,
+    }
+    (shares,) = rates.rate_shares([seen])
+    assert (shares.values, shares.at) == ((0.25, 0.0, 0.75), seen.rates_bps)
+    one_file = msgspec.structs.replace(seen, rates_bps=(), seconds_at_rate=())
+    assert rates.of_rates([one_file]) == ()
+    assert rates.rate_shares([one_file]) == ()
+
+
+def test_segments_keep_pace_if_buffers_become_fuller_and_nothing_stalls() -> None:
+    fuller = adaptive((0.0, 0.0, 100.0), gained_s=20.0)
+    assert rates.pace([fuller]) == pytest.approx(1.25)
+    assert rates.pace([fuller, adaptive((0.0, 0.0, 100.0), gained_s=-21.0)]) < 1  # type: ignore[operator]
+    assert rates.pace([adaptive((0.0, 0.0, 100.0), stalled_s=25.0)]) == pytest.approx(0.8)
+    assert rates.pace([adaptive((0.0, 0.0, 0.0))]) is None
+
+
 def show(seed: int, repetition: int) -> Show:
     return Show(
         load=Load(clients=50, interarrival_s=0.1, video_s=20.0),
         policy=Settings(clients_per_node=10, patience_s=1.0),
-        startup_s=1.0,
+        viewing=Viewing(startup_s=1.0),
         seed=(seed, repetition),
     )
 
@@ -131,6 +163,8 @@ def test_what_the_first_steps_found_configures_the_third(
     # A host that sustained nothing has no capacity that Nodes could be filled to.
     measured.keep_streams(layout, VIDEO, 2, 0)
     assert measured.load(layout, VIDEO).clients_per_node(2) is None
+    cut = Video(seconds=20.0, bitrate_bps=VIDEO.bitrate_bps, rates_bps=(1e6, VIDEO.bitrate_bps))
+    assert measured.load(layout, cut).streams == {}
     faster = Video(seconds=20.0, sent_bps=4e6)
     assert measured.load(layout, faster).streams == {}
 
@@ -172,6 +206,16 @@ def test_an_impossible_parameter_is_named(parameters: dict[str, str], wrong: str
     (said,) = wrong_with(ALLOCATION, parameters)
     assert said.startswith(f"{wrong}: ")
     assert wrong_with(ALLOCATION, {"technology": "vm", "hosts": 2, "video": 20}) == []
+    video = {"rates_mbit": "0.5, 1, 2", "segment": 2}
+    assert wrong_with(MOVIE, video) == []
+    for key, value in {
+        "rates_mbit": "0.5, fast",
+        "content": "random-bytes",
+        "sent_mbit": 0.4,
+        "buffer": 3.0,
+    }.items():
+        (said,) = wrong_with(MOVIE, {**video, key: value})
+        assert said.startswith(f"{key}: ")
     assert wrong_with(MOVIE, {"dask": "tcp://10.0.0.2:8786", "front": "10.0.0.1"}) == []
     (said,) = wrong_with(MOVIE, {"front": 10})
     assert said.startswith("front: ")

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from aferir.elastic import video
 from aferir.elastic.node import template
+from aferir.elastic.segments import MANIFEST, files
+from aferir.elastic.segments import make as make_any
 from aferir.elastic.video import SENT_BPS, Video, make, picture, probe
 from aferir.errors import MissingError
+from aferir.linux import process
 
 LIGHT = 400_000.0
 
@@ -81,6 +84,30 @@ def test_without_ffmpeg_there_is_a_remedy_and_random_bytes_only_on_request(
     assert video.doubts(Video(seconds=1.0)) == ()
 
 
+@pytest.mark.usefixtures("cache")
+def test_segments_are_as_large_as_their_rates_and_others_read_their_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Video(seconds=5.0, bitrate_bps=LIGHT, rates_bps=(LIGHT / 2, LIGHT), segment_s=2)
+    for name in ("a", "b"):  # the second time from the cache
+        (tmp_path / name).mkdir()
+        path = make_any(asked, tmp_path / name)
+    sizes = [sum(one.stat().st_size for one in path.parent.glob(f"{k}-*.m4s")) for k in range(2)]
+    assert [one.name for one in files(path)] == sorted(
+        [MANIFEST, "0.mp4", "1.mp4", *(f"{k}-{n}.m4s" for k in range(2) for n in (1, 2, 3))]
+    )
+    assert sizes == pytest.approx([5 * LIGHT / 16, 5 * LIGHT / 8], rel=0.06)
+    monkeypatch.chdir(path.parent)
+    shown = ["-show_entries", "stream=codec_name:format=format_name,duration"]
+    said = process.run(["ffprobe", "-v", "error", *shown, "-of", "flat", MANIFEST]).stdout
+    assert said.count('codec_name="h264"') >= 2
+    assert 'format_name="dash"' in said
+    assert 'duration="5.0' in said
+    inside = template(path, tmp_path)
+    assert inside.probe == f"/{MANIFEST}"
+    assert len(inside.files) == 1 + len(files(path))
+
+
 @given(rate=st.floats(*video.RATES_BPS))
 def test_pictures_are_as_large_as_their_rate_fills(rate: float) -> None:
     width, height = picture(rate)
@@ -101,5 +128,7 @@ def test_an_impossible_video_is_named() -> None:
         Video(seconds=1.0, sent_bps=1e6)
     with pytest.raises(ValueError, match="bitrate"):
         Video(seconds=1.0, bitrate_bps=1.0)
+    with pytest.raises(ValueError, match="rates"):
+        Video(seconds=1.0, rates_bps=(1.0, 1e6), bitrate_bps=1e6)
     with pytest.raises(ValueError, match="length"):
         Video(seconds=0.0)

@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.clouds.node_image import make, make_archive, make_disk
     from aferir.elastic.node import template
     from aferir.elastic.program import VideoParameters
-    from aferir.elastic.video import make as make_video
+    from aferir.elastic.segments import make as make_video
 
     video = video_of(read_options(VideoParameters, options))
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         HostsParameters,
         LoadParameters,
         MovieParameters,
+        ViewersParameters,
     )
     from aferir.model.parameters import names
 
@@ -58,12 +59,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     hosts = parser.add_argument_group("hosts", "of a cloud: no more instances than on such hosts")
     add_options(hosts, HostsParameters)
-    capacity = parser.add_argument_group("capacity; its `--startup` is of a movie too")
-    add_options(capacity, CapacityParameters, leave=names(HostsParameters))
+    viewers = parser.add_argument_group("viewers; of every step but allocation")
+    add_options(viewers, ViewersParameters, leave=names(HostsParameters))
+    capacity = parser.add_argument_group("capacity")
+    add_options(capacity, CapacityParameters, leave=names(ViewersParameters))
     load = parser.add_argument_group("load")
-    add_options(load, LoadParameters, leave=names(CapacityParameters))
+    add_options(load, LoadParameters, leave=names(ViewersParameters))
     movie = parser.add_argument_group("movie")
-    add_options(movie, MovieParameters, leave=names(CapacityParameters))
+    add_options(movie, MovieParameters, leave=names(ViewersParameters))
     movie.add_argument(
         "--live", type=int, metavar="PORT", help="serve a page with the current state on 127.0.0.1"
     )

@@ -21,7 +21,7 @@ from aferir.elastic.program import (
     MovieParameters,
 )
 from aferir.elastic.verbs.energy import meter_of, with_energy
-from aferir.elastic.verbs.options import video_of
+from aferir.elastic.verbs.options import video_of, viewing_of
 from aferir.elastic.video import Video, doubts
 from aferir.errors import MissingError, UsageError
 from aferir.model.cloud import WANTED, Wanted
@@ -98,7 +98,7 @@ def _over_hosts(
     """Steps `capacity` and `load` of this host itself, with viewers on the others."""
     from aferir.elastic import watching
     from aferir.elastic.node import native_node
-    from aferir.elastic.video import make
+    from aferir.elastic.segments import make
     from aferir.linux import scratch
 
     with scratch.folder(0o755) as folder:
@@ -133,7 +133,7 @@ def _capacity(
         video,
         instances=chosen.instances,
         rate_bps=chosen.rate_mbit * 1e6,
-        startup_s=chosen.startup,
+        viewing=viewing_of(chosen, video),
         resolution=chosen.resolution,
         profile_in=folder if chosen.profile else None,
         elsewhere=elsewhere,
@@ -153,7 +153,7 @@ def _load(
         video,
         viewers=chosen.viewers,
         interval_s=chosen.interval,
-        startup_s=chosen.startup,
+        viewing=viewing_of(chosen, video),
         elsewhere=elsewhere,
     )
 
@@ -266,9 +266,8 @@ def _show(
     return Show(
         load=audience,
         policy=_policy(chosen, per_node, most_nodes),
-        startup_s=chosen.startup,
+        viewing=viewing_of(chosen, video),
         seed=(chosen.seed, int(os.environ.get(REPETITION, "0"))),
-        bitrate_bps=video.bitrate_bps,
         front=chosen.front,
         expected_s=expected_s,
     )
