@@ -26,7 +26,7 @@ from aferir.elastic.node import template
 from aferir.elastic.service import Service
 from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS, Video, make
-from aferir.elastic.viewers import Watched, watch
+from aferir.elastic.viewers import Watched, command, run
 from aferir.environments.base import Instance
 from aferir.environments.lxc.spec import KIND as CONTAINER
 from aferir.errors import AferirError, ProgramError
@@ -166,7 +166,8 @@ async def _play(
         port = await service.start()
         options = ["--clients", str(_VIEWERS), "--interval", str(_INTERVAL_S), "--silence", "5"]
         options += ["--bitrate", str(VIDEO_BPS), "--patience", str(policy.patience_s + 2)]
-        viewers = asyncio.create_task(watch(f"http://127.0.0.1:{port}/", options, limit_s=120.0))
+        line = command(f"http://127.0.0.1:{port}/", options)
+        viewers = asyncio.create_task(run(line, limit_s=120.0))
         for fault in faults:
             await asyncio.sleep(chance.uniform(0.2, _BURSTS_S / _FAULTS_EACH))
             if fault == "restart":
