@@ -92,9 +92,13 @@ def is_stopped(pid: int) -> bool:
 
 def descendants(pid: int) -> Iterator[int]:
     """Descendants of a process, without itself (/proc/PID/task/TID/children, proc(5))."""
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:  # a process may end at any moment; Path.glob raises an error then
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return
+    for thread in threads:
         try:
-            children = path.read_text(encoding="ascii").split()
+            children = (thread / "children").read_text(encoding="ascii").split()
         except OSError:
             continue
         for child in children:

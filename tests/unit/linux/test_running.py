@@ -14,7 +14,7 @@ import pytest
 
 from aferir.errors import TimeoutExpired
 from aferir.linux import process, wait
-from aferir.linux.running import Running, is_stopped
+from aferir.linux.running import Running, descendants, is_stopped
 from tests.unit.linux.simulated_clock import SimulatedClock
 from tests.waiting import eventually
 
@@ -140,3 +140,9 @@ def test_what_a_program_is_told_reaches_it_however_late_it_reads() -> None:
     text = "line\n" * 50_000
     done = process.run(["sh", "-c", "sleep 2; cat"], timeout_s=100.0, input_text=text)
     assert done.stdout == text
+
+
+def test_a_process_that_has_ended_has_no_descendants() -> None:
+    child = process.start(["true"])
+    child.wait()
+    assert list(descendants(child.pid)) == []
