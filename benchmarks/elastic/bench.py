@@ -16,7 +16,7 @@ from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.programs.kernels import kernel_path, read_figures
 from aferir.selftest.options import BenchOptions, Note
-from benchmarks.elastic import hosts
+from benchmarks.elastic import contexts, hosts
 
 HELP = "elastic: a million simulated clients, published results, thousands of viewers, real hosts"
 PEERS = ()
@@ -39,6 +39,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         *_published(options, note),
         *_viewers(options, note),
         *hosts.figures(options, note),
+        *contexts.figures(options, note),
     ]
     return BenchResult(bench="elastic", quick=options.quick, figures=tuple(figures))
 

@@ -15,6 +15,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "vod-hosts",
         "vod-capacity-guests",
         "allocation-latency",
+        "allocation-context",
         "elasticmovie",
         "server-power",
         "clock-ecp",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import boto3  # type: ignore[import-untyped]
 import pytest
 
 from aferir.clouds.ec2 import Ec2
@@ -40,6 +43,7 @@ def credentials(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "AWS_SECRET_ACCESS_KEY": "secret",
         "AWS_ENDPOINT_URL": address,
         "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
 
@@ -57,6 +61,20 @@ def test_an_instance_is_requested_seen_and_removed() -> None:
     assert look.address
     assert cloud.remove(identity)
     assert cloud.looks([identity])[identity].stage == "gone"
+
+
+def test_user_data_reach_the_instance() -> None:
+    text = "#cloud-config\n{}\n"
+    cloud = Ec2(
+        Wanted(
+            provider="ec2", image=AN_IMAGE, size="t2.micro", context="cloud-init", user_data=text
+        )
+    )
+    identity = cloud.request("aferir-0badcafe-6")
+    client = boto3.client("ec2", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    kept = client.describe_instance_attribute(InstanceId=identity, Attribute="userData")
+    assert base64.b64decode(kept["UserData"]["Value"]).decode() == text
+    assert cloud.remove(identity)
 
 
 def test_public_addresses_are_those_that_the_internet_sees() -> None:

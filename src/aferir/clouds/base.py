@@ -16,11 +16,13 @@ import msgspec
 
 from aferir.errors import ProgramError
 from aferir.linux import wait
+from aferir.model.cloud import Context
 from aferir.model.finding import Finding
 
 PhaseName = Literal["TeF", "TcI", "TiI"]
 _POLL_S = 0.02
 _SSH = b"SSH-"
+_GREETING_S = 10.0
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,11 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
     files: dict[str, Path] = {}
     """Files to put into the image: absolute path there, and the file on the host."""
+    packages: tuple[str, ...] = ()
+    """Debian packages beyond the userland's own."""
+    context: Context = "image"
+    user_data: str = ""
+    """What instances are told, if `context` takes user data; then `start` is not run."""
     start: str
     """Shell command to run once the network is up; it must not wait for the service to end."""
     probe: str
@@ -98,9 +105,14 @@ def bracketed(host: str) -> str:
 
 
 def greets(address: str, port: int, *, limit_s: float = 1.0) -> bool:
-    """Whether an SSH server sends its version (RFC 4253, 4.2) within the limit in seconds."""
+    """Whether an SSH server sends its version (RFC 4253, 4.2).
+
+    `limit_s` is the limit for the connection. The server first starts a process for it, which takes
+    longer than that in an emulated guest, and began anew with every attempt.
+    """
     try:
         with socket.create_connection((address, port), timeout=limit_s) as connection:
+            connection.settimeout(max(limit_s, _GREETING_S))
             return connection.recv(len(_SSH)) == _SSH
     except OSError:
         return False

@@ -15,6 +15,7 @@ from libcloud.compute.providers import get_driver
 from aferir.clouds import credentials
 from aferir.clouds.base import PhaseName
 from aferir.clouds.by_libcloud import Drivers, chosen, endpoint
+from aferir.clouds.context import encoded
 from aferir.clouds.provider import Consistency, Look, Stage
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
@@ -129,6 +130,8 @@ class CloudStack:
                 "templateid": chosen("template", wanted.image, driver.list_images()).id,
                 "zoneid": driver.list_locations()[0].id,
             }
+            if wanted.user_data:
+                made["userdata"] = encoded(wanted.user_data)
             if wanted.network:
                 network = chosen("network", wanted.network, driver.ex_list_networks())
                 made["networkids"] = network.id

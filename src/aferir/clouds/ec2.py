@@ -149,7 +149,12 @@ class Ec2:
         """Arguments of create_node, looked up once. Errors: UsageError if the cloud lacks one."""
         if self._parameters is None:
             wanted = self._wanted
-            made = {"size": self._size(driver), "image": _image(driver, wanted.image)}
+            made: dict[str, Any] = {
+                "size": self._size(driver),
+                "image": _image(driver, wanted.image),
+            }
+            if wanted.user_data:
+                made["ex_userdata"] = wanted.user_data
             if wanted.network:
                 made["ex_subnet"] = chosen("subnet", wanted.network, driver.ex_list_subnets())
             self._parameters = made

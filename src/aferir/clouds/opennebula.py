@@ -17,6 +17,7 @@ from xml.parsers import expat
 
 from aferir.clouds import credentials
 from aferir.clouds.base import PhaseName
+from aferir.clouds.context import encoded
 from aferir.clouds.provider import Consistency, Look, Stage
 from aferir.clouds.refused import CloudError, judged
 from aferir.errors import AferirError, UsageError
@@ -79,10 +80,14 @@ class OpenNebula:
         return f"{self._key.url} as {self._key.name}"
 
     def request(self, name: str) -> str:
-        """Call one.template.instantiate for a running machine, without changes to the template."""
+        """Call one.template.instantiate for a running machine.
+
+        Nothing of the template is changed but the section CONTEXT, if there is user data.
+        """
         with self._lock:
             template = self._template
-        return str(self._ask("one.template.instantiate", template, name, False, "", False))
+        more = _context(self._wanted.user_data)
+        return str(self._ask("one.template.instantiate", template, name, False, more, False))
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
         """Call one.vm.info for each machine, or one.vmpool.info if there are many.
@@ -166,6 +171,17 @@ class OpenNebula:
         raise CloudError(
             f"OpenNebula refused {method}: {said}", passing=internal, may_be_done=internal
         )
+
+
+def _context(user_data: str) -> str:
+    """Section of a template by which a machine is given user data; it replaces the template's.
+
+    Source: OpenNebula's "Virtual Machine Template", "Context Section".
+    """
+    if not user_data:
+        return ""
+    told = f'USER_DATA="{encoded(user_data)}", USER_DATA_ENCODING="base64"'
+    return f'CONTEXT=[NETWORK="YES", {told}]'
 
 
 class _NotThereError(CloudError):

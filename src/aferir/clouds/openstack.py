@@ -20,6 +20,7 @@ from openstack.connection import Connection
 from openstack.exceptions import HttpException, NotFoundException, SDKException
 
 from aferir.clouds.base import PhaseName
+from aferir.clouds.context import encoded
 from aferir.clouds.provider import Consistency, Look, Stage
 from aferir.clouds.refused import judged
 from aferir.errors import AferirError, UsageError
@@ -76,7 +77,9 @@ class OpenStack:
     def request(self, name: str) -> str:
         """Request POST /servers for one server."""
         ids = self._ids
-        more = {"networks": ids.networks} if ids.networks else {}
+        more: dict[str, Any] = {"networks": ids.networks} if ids.networks else {}
+        if self._wanted.user_data:
+            more["user_data"] = encoded(self._wanted.user_data)
         with _told():
             server = self._connection.compute.create_server(
                 name=name, image_id=ids.image, flavor_id=ids.flavor, **more

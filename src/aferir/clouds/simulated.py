@@ -17,14 +17,14 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.clouds import node_image
+from aferir.clouds import node_image, stock
 from aferir.clouds.base import Phase, PhaseName, Server, Template, await_service
 from aferir.clouds.technologies import BRIDGE, INSTANCES, Plug, Technology
 from aferir.environments.base import Instance
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
 from aferir.image.progress import Progress, silent
-from aferir.linux import journal, namespace, process, undo
+from aferir.linux import journal, namespace, process, scratch, undo
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
@@ -115,7 +115,8 @@ class SimulatedCloud:
             self.emulated = self.emulated or instance.emulated
             with self._lock:
                 self._instances[name] = (host, place, instance)
-            limit_s = INSTANCES[self.layout.technology].limit_s
+            usual_s = INSTANCES[self.layout.technology].limit_s
+            limit_s = stock.SEED_LIMIT_S if self._template.user_data else usual_s
             await_service(address, self._template.port, self._template.probe, limit_s)
             ready = time.perf_counter()
         except BaseException:
@@ -211,14 +212,22 @@ class SimulatedCloud:
             cpus=layout.cpus,
             memory_bytes=layout.memory_bytes,
             cpu_quota=layout.cpu_quota,
+            packages=self._template.packages,
         )
         plug = Plug(namespace=host.namespace, port=port, hardware=hardware)
+        instances = INSTANCES[layout.technology]
+        if way := stock.WAYS.get(self._template.context):
+            identity = stock.Identity(name=name, address=address, hardware=hardware)
+            with scratch.folder() as seed:
+                for file, text in way.seed(self._template.user_data, identity).items():
+                    (seed / file).write_text(text, encoding="utf-8")
+                return instances.boot_seeded(spec, host.cache, plug, seed)
         first = (
             f"ip address add {address}/16 dev eth0",
             "ip link set eth0 addrgenmode none up",
             self._template.start,
         )
-        return INSTANCES[layout.technology].boot(spec, host.cache, plug, first)
+        return instances.boot(spec, host.cache, plug, first)
 
     def _ip(self, *words: str, check: bool = True) -> None:
         process.run(["ip", *words], timeout_s=_LIMIT_S, check=check)
@@ -251,7 +260,7 @@ def simulated_cloud(
     for finding in check(layout.technology):
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
-    base = userland.ensure(progress)
+    base = userland.ensure(progress, template.packages)
     entry = journal.write(namespace.KIND, {})
     made = SimulatedCloud(layout, template, entry, base)
     try:

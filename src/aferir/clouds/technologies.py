@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 import msgspec
 
+from aferir.clouds import stock
 from aferir.environments.base import Instance
 from aferir.environments.lxc.container import Container
 from aferir.environments.qemu.network import GuestNetwork
 from aferir.environments.qemu.vm import VirtualMachine
-from aferir.linux import process
+from aferir.linux import process, scratch
+from aferir.machine import packages
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -57,6 +59,13 @@ class Instances(Protocol):
         """
         ...
 
+    def boot_seeded(self, spec: EnvironmentSpec, cache: Path, plug: Plug, seed: Path) -> Instance:
+        """Start an instance whose first program finds the files of the folder `seed`.
+
+        Errors: as for `boot`.
+        """
+        ...
+
 
 class Containers:
     """Containers on the mounted image."""
@@ -80,13 +89,34 @@ class Containers:
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
         """Start a container with one end of a veth pair."""
+        return self._boot(spec, cache, plug, lambda _: None, lambda one: _run_first(one, first))
+
+    def boot_seeded(self, spec: EnvironmentSpec, cache: Path, plug: Plug, seed: Path) -> Instance:
+        """Start a container, put the seed into its root, and then connect it."""
+
+        def put(instance: Instance) -> None:
+            for path in seed.iterdir():
+                instance.put(path, PurePosixPath(stock.SEED, path.name))
+
+        return self._boot(spec, cache, plug, put, lambda _: None)
+
+    def _boot(
+        self,
+        spec: EnvironmentSpec,
+        cache: Path,
+        plug: Plug,
+        before: Callable[[Instance], None],
+        after: Callable[[Instance], None],
+    ) -> Instance:
+        """Start a container, and connect it between two steps."""
         instance = Container(tree=cache / "tree").allocate(spec)
         pid = str(instance.accounting.processes[0])
-        veth = ["link", "add", "eth0", "netns", pid, "type", "veth"]
+        veth = ["link", "add", "eth0", "address", plug.hardware, "netns", pid, "type", "veth"]
         try:
+            before(instance)
             _ip(*veth, "peer", "name", plug.port, "netns", plug.namespace)
             _up(plug)
-            _run_first(instance, [f"ip link set eth0 address {plug.hardware}", *first])
+            after(instance)
         except BaseException:
             instance.release()
             raise
@@ -109,10 +139,7 @@ class Guests:
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
         """Start a guest with a tap device in the host."""
-        _ip("-n", plug.namespace, "tuntap", "add", "dev", plug.port, "mode", "tap")
-        _up(plug)
-        network = GuestNetwork(plug.namespace, plug.port, plug.hardware)
-        instance = VirtualMachine(disk=cache / "disk.img", network=network).allocate(spec)
+        instance = VirtualMachine(disk=cache / "disk.img", network=_tap(plug)).allocate(spec)
         modules = "/lib/aferir-modules"
         try:
             _run_first(
@@ -128,12 +155,32 @@ class Guests:
             raise
         return instance
 
+    def boot_seeded(self, spec: EnvironmentSpec, cache: Path, plug: Plug, seed: Path) -> Instance:
+        """Start a guest that has the seed on a second disk."""
+        with scratch.folder() as folder:
+            disk = folder / "seed.img"  # QEMU has it open before the folder is removed
+            make = ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", str(seed)]
+            process.run(
+                [*make, str(disk), "4M"],
+                timeout_s=_LIMIT_S,
+                environment={"PATH": packages.search_path()},
+            )
+            own = cache / "disk.img"
+            return VirtualMachine(disk=own, network=_tap(plug), seed=disk).allocate(spec)
+
 
 INSTANCES: Mapping[Technology, Instances] = {"container": Containers(), "vm": Guests()}
 
 
 def _run_first(instance: Instance, lines: Sequence[str]) -> None:
     instance.run(["sh", "-c", "\n".join(["set -e", *lines])], timeout_s=_LIMIT_S)
+
+
+def _tap(plug: Plug) -> GuestNetwork:
+    """Make a tap device in the host for a guest."""
+    _ip("-n", plug.namespace, "tuntap", "add", "dev", plug.port, "mode", "tap")
+    _up(plug)
+    return GuestNetwork(plug.namespace, plug.port, plug.hardware)
 
 
 def _up(plug: Plug) -> None:

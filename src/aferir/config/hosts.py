@@ -35,9 +35,12 @@ def words(written: str) -> tuple[str, ...]:
 def instances(written: str) -> Wanted:
     """Instances that a file describes. Errors: ValueError that says what is wrong with it."""
     try:
-        return read_wanted(Path(written))
+        found = read_wanted(Path(written))
     except UsageError as error:
         raise ValueError(f"does not say which instances: {error.message}") from None
+    if found.source:
+        raise ValueError("names the `source` of a video, which hosts do not send: give `user_data`")
+    return found
 
 
 def price(written: str) -> Price:

@@ -9,6 +9,7 @@ import msgspec
 from aferir.clouds.simulated import Layout
 from aferir.elastic.video import Video
 from aferir.linux import journal
+from aferir.model.cloud import Context
 
 _MOST_LATENCIES = 20
 
@@ -19,12 +20,18 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     streams: dict[int, float] = {}
     """Streams that the host sustained, by the number of instances (0: the host itself)."""
     allocation_s: dict[str, tuple[float, ...]] = {}
-    """Latest allocation times in seconds, `cold` and `warm`."""
+    """Latest allocation times in seconds: `cold` and `warm`, with the context unless it is `image`.
+    """
 
     def clients_per_node(self, instances: int) -> int | None:
         """Streams per instance; None if not measured, or none was sustained."""
         streams = self.streams.get(instances, 0.0)
         return max(1, int(streams // max(1, instances))) if streams else None
+
+
+def condition(cache: str, context: Context) -> str:
+    """Key of the allocation times for that state of the cache and way of contextualisation."""
+    return cache if context == "image" else f"{cache}-{context}"
 
 
 def load(layout: Layout, video: Video) -> Measured:
@@ -45,14 +52,14 @@ def keep_streams(layout: Layout, video: Video, instances: int, streams: float) -
     )
 
 
-def keep_allocation(layout: Layout, video: Video, cache: str, seconds: float) -> None:
+def keep_allocation(layout: Layout, video: Video, condition: str, seconds: float) -> None:
     """Store an allocation time; only the last 20 are kept. Errors: OSError."""
     known = load(layout, video)
-    latest = (*known.allocation_s.get(cache, ()), seconds)[-_MOST_LATENCIES:]
+    latest = (*known.allocation_s.get(condition, ()), seconds)[-_MOST_LATENCIES:]
     _save(
         layout,
         video,
-        msgspec.structs.replace(known, allocation_s={**known.allocation_s, cache: latest}),
+        msgspec.structs.replace(known, allocation_s={**known.allocation_s, condition: latest}),
     )
 
 

@@ -7,21 +7,26 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urljoin
 
 import msgspec
 
 from aferir.clouds.base import Template
+from aferir.clouds.context import USER_DATA, Content
 from aferir.elastic.segments import files
-from aferir.elastic.video import SENT_BPS
-from aferir.errors import MissingError, ProgramError
+from aferir.elastic.video import NAME, SENT_BPS, Video
+from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.linux import ports, process, scratch, wait
+from aferir.model.cloud import Wanted
 
 _START_S = 60.0
 """Time limit in s for NGINX to listen, which takes it milliseconds where a processor is free."""
 _CONNECTIONS = 20_000
 _INSIDE = Path("/srv/aferir")
+_CONFIGURATION, _VIDEOS = f"{_INSIDE}/nginx.conf", f"{_INSIDE}/videos"
+_START = f"nginx -e {_INSIDE}/error.log -c {_CONFIGURATION}"
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -74,9 +79,12 @@ def native_node(
     sent_bps: int = SENT_BPS,
     connections: int = _CONNECTIONS,
     address: str = "127.0.0.1",
+    port: int = 0,
     inside: str | None = None,
 ) -> Iterator[Node]:
     """Start a Node and end it afterwards; `inside`: network namespace that has the address.
+
+    `sent_bps` 0 is no limit, `port` 0 a free one.
 
     Errors: MissingError if NGINX is not installed, ProgramError if it does not answer.
     """
@@ -84,7 +92,8 @@ def native_node(
     if nginx is None:
         raise MissingError("there is no nginx here", remedy="apt-get install nginx-light")
     # The worker, another user, reads the video.
-    with scratch.folder(0o755) as folder, ports.reserved() as port:
+    chosen = contextlib.nullcontext(port) if port else ports.reserved()
+    with scratch.folder(0o755) as folder, chosen as port:  # noqa: PLR1704 - the same, if not 0
         (folder / "videos").mkdir()
         for file in files(video):
             (folder / "videos" / file.name).symlink_to(file.resolve())
@@ -108,18 +117,54 @@ def native_node(
 def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template:
     """Template of a Node's image; `folder` gets a file that must exist as long as the template."""
     path = folder / "nginx.conf"
-    path.write_text(
-        configuration(_INSIDE, "0.0.0.0", 80, sent_bps=sent_bps, foreground=False),  # noqa: S104 - an instance's own
-        encoding="utf-8",
-    )
+    path.write_text(_own_configuration(sent_bps), encoding="utf-8")
     return Template(
-        files={
-            f"{_INSIDE}/nginx.conf": path,
-            **{f"{_INSIDE}/videos/{file.name}": file for file in files(video)},
-        },
-        start=f"nginx -e {_INSIDE}/error.log -c {_INSIDE}/nginx.conf",
+        files={_CONFIGURATION: path, **{f"{_VIDEOS}/{one.name}": one for one in files(video)}},
+        start=_START,
         probe=f"/{video.name}",
     )
+
+
+def content(source: str, *, sent_bps: int = SENT_BPS, names: Sequence[str] = (NAME,)) -> Content:
+    """What makes a Node of an instance of a stock image, which fetches the video from `source`.
+
+    A video in segments has several files, all beside `source`.
+    """
+    urls = [source] if len(names) == 1 else [urljoin(source, name) for name in names]
+    return Content(
+        files={_CONFIGURATION: _own_configuration(sent_bps)},
+        fetched={f"{_VIDEOS}/{name}": url for name, url in zip(names, urls, strict=True)},
+        start=_START,
+        program="nginx",
+        package="nginx-light",
+    )
+
+
+def told(wanted: Wanted, video: Video) -> Wanted:
+    """Instances of a cloud, with user data that make Nodes of them, if their context takes any.
+
+    Errors: as `alone`.
+    """
+    written = USER_DATA.get(wanted.context)
+    if written is None or wanted.user_data:
+        return wanted
+    user_data = written(content(wanted.source, sent_bps=alone(video).limit_bps))
+    return msgspec.structs.replace(wanted, user_data=user_data)
+
+
+def alone(video: Video) -> Video:
+    """The video, which is one file. Errors: UsageError for one in segments, which are many."""
+    if video.rates_bps:
+        raise UsageError(
+            "user data have instances of a cloud fetch one file, not segments",
+            remedy='leave out `rates_mbit`, or take context = "image"',
+        )
+    return video
+
+
+def _own_configuration(sent_bps: int) -> str:
+    """Configuration of an instance, which has no other use for its addresses."""
+    return configuration(_INSIDE, "0.0.0.0", 80, sent_bps=sent_bps, foreground=False)  # noqa: S104
 
 
 def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:

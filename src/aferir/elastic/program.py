@@ -16,6 +16,7 @@ import msgspec
 
 from aferir.machine import packages, privileges
 from aferir.model.checking import Wrong
+from aferir.model.cloud import Context
 from aferir.model.finding import Finding
 from aferir.model.parameters import duration, number, several, text, told, whole
 from aferir.model.record import Sample, Series, Warning
@@ -117,8 +118,13 @@ class HostsParameters(VideoParameters, frozen=True, kw_only=True):
     ) = None
 
 
+_CONTEXT = told("how instances of simulated hosts learn what to do; for a cloud its file says it")
+
+
 class AllocationParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the allocation and release of one instance."""
+
+    context: Annotated[Context, _CONTEXT] = "image"
 
 
 class ViewersParameters(HostsParameters, frozen=True, kw_only=True):
@@ -161,6 +167,7 @@ class MovieParameters(ViewersParameters, frozen=True, kw_only=True):
         told("shape of the load, see `aferir elastic simulate`"),
     ] = "poisson"
     patience: Annotated[float, duration("how long a client waits for its video", 0.0, 3600.0)] = 2.0
+    context: Annotated[Literal["image", "cloud-init", "ignition"], _CONTEXT] = "image"
     clients_per_node: Annotated[
         int, whole("clients that a Node serves; 0: as measured", 0, 100_000)
     ] = 0

@@ -9,17 +9,22 @@ from typing import Literal
 
 import msgspec
 
-from aferir.clouds.simulated import Layout, SimulatedCloud, simulated_cloud
+from aferir.clouds import stock
+from aferir.clouds.base import Template
+from aferir.clouds.simulated import CLIENTS_ADDRESS, Layout, SimulatedCloud, simulated_cloud
 from aferir.elastic import measured
 from aferir.elastic.capacity import measure, simulated
-from aferir.elastic.node import template
-from aferir.elastic.segments import make
+from aferir.elastic.node import content, native_node, template
+from aferir.elastic.segments import files, make
 from aferir.elastic.video import Video
 from aferir.elastic.viewers import Viewing
 from aferir.errors import ProgramError
 from aferir.linux import namespace, scratch
+from aferir.model.cloud import Context
 
 Cache = Literal["cold", "warm"]
+_SOURCE_PORT = 8080
+"""Port of the clients' namespace at which instances fetch the video."""
 _SHORT_S = 10.0
 _STARTUP_S = 0.5
 _RESOLUTION = 0.2
@@ -38,21 +43,41 @@ class Stage(msgspec.Struct, frozen=True):
 
 @contextlib.contextmanager
 def stage(
-    layout: Layout, video: Video, *, cache: Cache, progress: Callable[[str], None]
+    layout: Layout,
+    video: Video,
+    *,
+    cache: Cache,
+    context: Context = "image",
+    progress: Callable[[str], None],
 ) -> Iterator[Stage]:
     """Set up everything, and remove it afterwards in any case; call it in the main thread.
 
-    The calling process enters the clients' network namespace and stays in it. Errors: as
-    `simulated_cloud`.
+    The calling process enters the clients' network namespace and stays in it. Instances that are
+    told what to do fetch the video from there. Errors: as `simulated_cloud`.
     """
     with scratch.folder(0o755) as folder:  # NGINX's worker, another user, reads the video
         path = make(video, folder)
-        node = template(path, folder, sent_bps=video.limit_bps)
-        with simulated_cloud(layout, node, progress) as cloud:
+        node = _template(context, video, path, folder)
+        with simulated_cloud(layout, node, progress) as cloud, contextlib.ExitStack() as stack:
             namespace.enter(cloud.clients_namespace)
+            if node.user_data:
+                served = native_node(path, sent_bps=0, address=CLIENTS_ADDRESS, port=_SOURCE_PORT)
+                stack.enter_context(served)
             if cache == "warm":
                 cloud.fill_caches()
             yield Stage(cloud, video, path, folder)
+
+
+def _template(context: Context, video: Video, path: Path, folder: Path) -> Template:
+    """Image of an instance that learns in this way what it is to do."""
+    if context == "image":
+        return template(path, folder, sent_bps=video.limit_bps)
+    if context == "none":
+        return stock.bare()
+    source = f"http://{CLIENTS_ADDRESS}:{_SOURCE_PORT}/{path.name}"
+    names = [file.name for file in files(path)]
+    told = content(source, sent_bps=video.limit_bps, names=names)
+    return stock.template(context, told, f"/{path.name}", folder)
 
 
 def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], None]) -> int:

@@ -27,6 +27,8 @@ class OpenStackServer:
         self.errors: list[tuple[str, int, dict[str, str]]] = []
         """Beginning of method and path, status and headers."""
         self.asked: list[str] = []
+        self.user_data: list[str] = []
+        """User data of each server, as the request had it."""
         self.url = ""
 
     def answer(self, method: str, path: str, body: str) -> tuple[int, Any, dict[str, str]]:
@@ -104,7 +106,9 @@ class OpenStackServer:
 
     def _make(self, body: str) -> str:
         identity = f"s{len(self.servers) + 1}"
-        self.servers[identity] = json.loads(body)["server"]["name"]
+        asked = json.loads(body)["server"]
+        self.servers[identity] = asked["name"]
+        self.user_data.append(asked.get("user_data", ""))
         return identity
 
     def _server(self, identity: str) -> dict[str, Any]:

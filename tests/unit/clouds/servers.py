@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import json
+import re
 import threading
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -32,6 +33,8 @@ class Machines:
         self.looks: dict[str, int] = {}
         self.fails = False
         self.asked: list[str] = []
+        self.user_data: list[str] = []
+        """User data of each machine, as the request had it."""
 
     def add(self, name: str) -> str:
         number = str(len(self.looks) + 1)
@@ -95,6 +98,7 @@ def ec2(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
             if machines.fails:
                 return 503, _refused("InsufficientInstanceCapacity", "there is no room")
             token = given["ClientToken"]
+            machines.user_data.append(given.get("UserData", ""))
             known = (number for number, name in machines.names.items() if name == token)
             number = next(known, None) or machines.add(token)
             return 200, _ec2(action, f"<instancesSet>{_instance(number, 'pending')}</instancesSet>")
@@ -176,6 +180,7 @@ def cloudstack(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
             ]},
         }  # fmt: skip
         if command == "deployVirtualMachine":
+            machines.user_data.append(given.get("userdata", ""))
             made: dict[str, Any] = {"id": machines.add(given["name"]), "jobid": "1"}
         elif command == "destroyVirtualMachine":
             machines.end(given["id"])
@@ -235,6 +240,9 @@ def _described_one(machines: Machines, number: str) -> str:
     )
 
 
+_CONTEXT = r'CONTEXT=\[NETWORK="YES", USER_DATA="([^"]*)", USER_DATA_ENCODING="base64"\]'
+
+
 def opennebula(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
     def answer(_: str, body: str) -> tuple[int, str]:
         arguments, name = loads(body)
@@ -247,6 +255,8 @@ def opennebula(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
             result = [True, f"<VMTEMPLATE_POOL>{inner}</VMTEMPLATE_POOL>", 0]
         elif method == "one.template.instantiate":
             assert arguments[1] == 7
+            told = re.fullmatch(_CONTEXT, str(arguments[4]))
+            machines.user_data.append(told[1] if told else str(arguments[4]))
             result = [True, int(machines.add(str(arguments[2]))), 0]
         elif method.startswith("one.vm.") and not machines.knows(str(arguments[-1])):
             result = [False, "Error getting virtual machine, it does not exist.", 0x400]

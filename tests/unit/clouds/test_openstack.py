@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,20 @@ def test_a_server_is_made_and_given_back(field: Field) -> None:
     made.delete(server.name)
     assert cloud.servers == {}
     assert list(journal.entries()) == []
+
+
+def test_a_server_is_given_user_data(field: Field) -> None:
+    cloud, _ = field
+    wanted = Wanted(
+        provider="openstack",
+        image="node",
+        size="small",
+        context="ignition",
+        user_data='{"ignition": {"version": "3.0.0"}}',
+    )
+    providers.provider(wanted).request("aferir-0badcafe-1")
+    (given,) = cloud.user_data
+    assert base64.b64decode(given).decode() == wanted.user_data
 
 
 def test_a_server_that_is_404_for_a_moment_is_waited_for(field: Field) -> None:

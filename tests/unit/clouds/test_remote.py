@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import http.server
 import os
 import re
@@ -17,6 +18,8 @@ from aferir.clouds.base import Template
 from aferir.clouds.provider import Consistency, Provider
 from aferir.config import load
 from aferir.elastic.movie import Show
+from aferir.elastic.node import told
+from aferir.elastic.video import Video
 from aferir.errors import ProgramError, UsageError
 from aferir.linux import journal
 from aferir.model.cloud import ProviderName, Wanted
@@ -27,6 +30,8 @@ from tests.unit.clouds import servers
 from tests.unit.clouds.servers import Machines
 
 PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
+MOST_USER_DATA = 4096
+"""Bytes in Base64 that CloudStack takes with GET (deployVirtualMachine); others take more."""
 IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}
 SIZES = {"ec2": "t2.micro", "cloudstack": "small", "opennebula": "aferir-node"}
 
@@ -92,6 +97,24 @@ def test_an_instance_is_made_looked_at_until_it_runs_and_given_back(
     made.delete(server.name)
     assert machines.names == {}
     assert list(journal.entries()) == []
+
+
+def test_instances_are_given_user_data_if_their_context_takes_any(
+    cloud: tuple[Wanted, Machines],
+) -> None:
+    wanted, machines = cloud
+    source = "http://10.0.0.1/video.mp4"
+    asked = msgspec.structs.replace(wanted, context="cloud-init", source=source)
+    for one in (wanted, told(asked, Video(seconds=1.0))):
+        made = providers.cloud(one)
+        made.create()
+        made.delete_all()
+    none, given = machines.user_data
+    assert none == ""
+    text = base64.b64decode(given).decode()
+    assert text.startswith("#cloud-config\n")
+    assert source in text
+    assert len(given) < MOST_USER_DATA
 
 
 def test_one_instance_that_cannot_be_removed_does_not_keep_the_others(

@@ -207,3 +207,11 @@ def test_what_is_wrong_with_such_a_host_is_said(
     with pytest.raises(UsageError) as caught:
         config.hosts_of(text.encode(), source="x")
     assert said in caught.value.message
+
+
+def test_a_host_sends_no_video(tmp_path: Path) -> None:
+    file = tmp_path / "cloud.toml"
+    told = 'context = "cloud-init"\nsource = "http://10.0.0.1/video.mp4"\n'
+    file.write_text(f'provider = "openstack"\n{told}', encoding="utf-8")
+    with pytest.raises(UsageError, match="user_data"):
+        config.hosts_of(CLOUD.replace("FILE", str(file)).encode(), source="x")

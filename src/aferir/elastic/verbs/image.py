@@ -14,6 +14,10 @@ LXD needs one archive, and sets the address:
 
   lxc image import node.tar --alias aferir-node
 
+`--form user-data` makes no image: it writes the video, which you put where `--source` says that
+instances find it, and what makes a Node of a stock image: user data for cloud-init (`user-data`)
+and for Ignition (`config.ign`).
+
 OpenStack, for example:
 
   openstack image create --disk-format aki --container-format aki --file vmlinuz aferir-kernel
@@ -26,6 +30,7 @@ example:
   aferir elastic image node --video 30
   aferir elastic image node --form disk --disk vdi
   aferir elastic image node --form lxd
+  aferir elastic image node --form user-data --source http://10.0.0.1/video.mp4
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ import sys
 from pathlib import Path
 
 from aferir.elastic.verbs.options import video_of
+from aferir.errors import UsageError
 
 DISK_FORMS = ("qcow2", "raw", "vdi", "vhd", "vmdk")
 
@@ -52,11 +58,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, VideoParameters)
     add(
         "--form",
-        choices=("guest", "disk", "lxd"),
+        choices=("guest", "disk", "lxd", "user-data"),
         default="guest",
-        help="kernel, initramfs and disk; a disk that boots by itself; or for LXD (default: guest)",
+        help="kernel, initramfs and disk; a disk that boots by itself; for LXD; or user data for a "
+        "stock image (default: guest)",
     )
     add("--disk", choices=DISK_FORMS, default="qcow2", help="format of a disk that boots by itself")
+    add("--source", metavar="URL", help="with --form user-data: where instances find the video")
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -68,16 +76,24 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir.cli.parameters import read_options
     from aferir.clouds.node_image import make, make_archive, make_disk
-    from aferir.elastic.node import template
+    from aferir.elastic.node import alone, template
     from aferir.elastic.program import VideoParameters
     from aferir.elastic.segments import make as make_video
 
     video = video_of(read_options(VideoParameters, options))
+    if (options.form == "user-data") != bool(options.source):
+        raise UsageError(
+            "--source and --form user-data: one without the other has no effect",
+            remedy="say where instances find the video",
+        )
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
         folder = Path(name)
-        node = template(make_video(video, folder), folder, sent_bps=video.limit_bps)
-        if options.form == "lxd":
+        served = make_video(video, folder)
+        node = template(served, folder, sent_bps=video.limit_bps)
+        if options.form == "user-data":
+            files = _user_data(served, options, alone(video).limit_bps)
+        elif options.form == "lxd":
             files = {"archive": str(make_archive(node, options.folder, _tell))}
         elif options.form == "disk":
             files = {"disk": str(make_disk(node, options.folder, options.disk, _tell))}
@@ -90,6 +106,25 @@ def execute(options: argparse.Namespace) -> int:
     for field, path in files.items():
         print(f"{field:12} {path}")
     return 0
+
+
+def _user_data(video: Path, options: argparse.Namespace, sent_bps: int) -> dict[str, str]:
+    """Write the video, and what instances of a stock image are told; returns the paths."""
+    import shutil
+
+    from aferir.clouds.context import cloud_config, ignition
+    from aferir.elastic.node import content
+
+    told = content(options.source, sent_bps=sent_bps)
+    made = {
+        "cloud-init": options.folder / "user-data",
+        "ignition": options.folder / "config.ign",
+        "video": options.folder / video.name,
+    }
+    made["cloud-init"].write_text(cloud_config(told), encoding="utf-8")
+    made["ignition"].write_text(ignition(told), encoding="utf-8")
+    shutil.copyfile(video, made["video"])
+    return {field: str(path) for field, path in made.items()}
 
 
 def _tell(said: str) -> None:

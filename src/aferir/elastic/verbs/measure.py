@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic measure`."""
     from aferir.cli.parameters import add_document, add_options
     from aferir.elastic.program import (
+        AllocationParameters,
         CapacityParameters,
         HostsParameters,
         LoadParameters,
@@ -59,6 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     hosts = parser.add_argument_group("hosts", "of a cloud: no more instances than on such hosts")
     add_options(hosts, HostsParameters)
+    allocation = parser.add_argument_group("allocation; a movie's instances serve, so not `none`")
+    add_options(allocation, AllocationParameters, leave=names(HostsParameters))
     viewers = parser.add_argument_group("viewers; of every step but allocation")
     add_options(viewers, ViewersParameters, leave=names(HostsParameters))
     capacity = parser.add_argument_group("capacity")
@@ -66,7 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     load = parser.add_argument_group("load")
     add_options(load, LoadParameters, leave=names(ViewersParameters))
     movie = parser.add_argument_group("movie")
-    add_options(movie, MovieParameters, leave=names(ViewersParameters))
+    known = {*names(ViewersParameters), *names(AllocationParameters)}
+    add_options(movie, MovieParameters, leave=known)
     movie.add_argument(
         "--live", type=int, metavar="PORT", help="serve a page with the current state on 127.0.0.1"
     )

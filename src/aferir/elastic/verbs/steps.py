@@ -74,11 +74,13 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
     """Steps `allocation`, `capacity` and `load` on simulated hosts."""
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.capacity import native_host, simulated
-    from aferir.elastic.measured import keep_allocation, keep_streams
+    from aferir.elastic.measured import condition, keep_allocation, keep_streams
     from aferir.elastic.stage import stage
 
     layout = _layout(chosen)
-    with stage(layout, video, cache=chosen.cache, progress=_tell) as made, meter.counting():
+    context = chosen.context if isinstance(chosen, AllocationParameters) else "image"
+    set_up = stage(layout, video, cache=chosen.cache, context=context, progress=_tell)
+    with set_up as made, meter.counting():
         if isinstance(chosen, CapacityParameters):
             servers = simulated(made.cloud, video, made.path, chosen.instances)
             figures = _capacity(chosen, video, servers, made.folder)
@@ -88,7 +90,7 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
         else:
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
-            keep_allocation(layout, video, chosen.cache, seconds)
+            keep_allocation(layout, video, condition(chosen.cache, context), seconds)
         return _marked(figures, made.cloud)
 
 
@@ -175,6 +177,7 @@ def _on_cloud(
     from aferir.clouds.providers import cloud
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.movie import play
+    from aferir.elastic.node import told
     from aferir.linux import scratch
 
     if isinstance(chosen, CapacityParameters | LoadParameters):
@@ -182,13 +185,18 @@ def _on_cloud(
             "--cloud: a host is measured itself on simulated hosts, or inside a cloud",
             remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
         )
-    made = cloud(wanted)
+    made = cloud(told(wanted, video))
     for finding in made.check():
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
     if not isinstance(chosen, MovieParameters):
         with meter.counting():
             return allocate_once(made)
+    if wanted.context == "none":
+        raise UsageError(
+            "--cloud: instances that are told nothing serve no video",
+            remedy="write another `context`, or measure their allocation alone",
+        )
     if not chosen.clients_per_node:
         raise UsageError(
             "--clients-per-node: nothing is known of the instances of a cloud",
@@ -216,7 +224,7 @@ def _spread(dask: str, front: str) -> Iterator[SpreadAudience]:
 
 
 def _movie(chosen: MovieParameters, video: Video, meter: Meter, *, live: int | None) -> Figures:
-    from aferir.elastic.measured import load
+    from aferir.elastic.measured import condition, load
     from aferir.elastic.movie import play
     from aferir.elastic.stage import clients_per_node, stage
 
@@ -226,13 +234,15 @@ def _movie(chosen: MovieParameters, video: Video, meter: Meter, *, live: int | N
             remedy="take instances of a cloud, with --cloud FILE",
         )
     layout = _layout(chosen)
-    expected = load(layout, video).allocation_s.get(chosen.cache, ())
+    taken = condition(chosen.cache, chosen.context)
+    expected = load(layout, video).allocation_s.get(taken, ())
     # Opened here, outside of the network namespace of the step, as the page is for this machine.
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(_listening(live)) if live else None
         per_node = chosen.clients_per_node or clients_per_node(layout, video, _tell)
         show = _show(chosen, video, per_node, layout.hosts * layout.per_host, expected)
-        made = stack.enter_context(stage(layout, video, cache=chosen.cache, progress=_tell))
+        set_up = stage(layout, video, cache=chosen.cache, context=chosen.context, progress=_tell)
+        made = stack.enter_context(set_up)
         with meter.counting():
             figures = play(show, made.cloud, made.folder, live=listening, tell=_tell)
         return _marked(figures, made.cloud)

@@ -27,11 +27,18 @@ class Start(msgspec.Struct, frozen=True):
     archive: bytes
 
 
-def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool = False) -> Start:
+def start(
+    hardware: Hardware,
+    base: Image,
+    progress: Progress,
+    *,
+    foreign: bool = False,
+    seeded: bool = False,
+) -> Start:
     """Kernel and initramfs with the drivers that the hardware needs.
 
-    `foreign`: the disk has a root that is not ours, such as a distribution's image. Errors:
-    UsageError for a kernel that is no file, MissingError.
+    `foreign`: the disk has a root that is not ours, such as a distribution's image; `seeded`: it
+    has a first program of its own. Errors: UsageError for a kernel that is no file, MissingError.
     """
     own = base.initramfs.read_bytes()
     kernel = base.kernel
@@ -44,7 +51,7 @@ def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool 
             raise UsageError(f"the kernel {kernel} is no file", remedy="name a bzImage, or `whole`")
     if foreign:
         own = initramfs.with_foreign_root(own, tools_name(hardware.disk_device))
-    else:
+    elif not seeded:
         own = initramfs.with_mortal_init(own)
     if (name := DISK_NAMES[hardware.disk_device]) != "vda":
         own = initramfs.with_disk(own, name)

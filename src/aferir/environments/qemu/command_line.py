@@ -63,14 +63,14 @@ def command(
     tap: tuple[str, str] | None = None,
     wires: Sequence[Wire] = (),
     hardware: Hardware = _USUAL,
-    tools: Path | None = None,
+    second: Path | None = None,
 ) -> list[str]:
     """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
     Memory is rounded up to whole MiB. `tap` names an interface of the host, and the hardware
     address of the guest's device on it, which is that of `hardware`, or virtio. `wires` make
-    interfaces that QEMU's monitor calls wire0, wire1, ... `tools` is a second disk, with our
-    userland, for a guest whose main disk has another one.
+    interfaces that QEMU's monitor calls wire0, wire1, ... `second` is another disk, with our
+    userland for a guest whose main disk has another one, or with what a guest is told.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
@@ -79,7 +79,7 @@ def command(
         *("-append", f"{_KERNEL} possible_cpus={cpus}"),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
         *(word for device in hardware.disk() for word in ("-device", device)),
-        *(_tools(tools, hardware) if tools is not None else ()),
+        *(_second(second, hardware) if second is not None else ()),
         *("-device", hardware.virtio("serial", "")),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
         *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
@@ -127,9 +127,9 @@ def _wire(number: int, wire: Wire) -> list[str]:
     return ["-netdev", f"dgram,id={name},{local},{remote}", *device]
 
 
-def _tools(disk: Path, hardware: Hardware) -> list[str]:
-    drive = "if=none,id=tools,format=raw,readonly=on,file.locking=off"
-    device = hardware.virtio("blk", ",drive=tools")
+def _second(disk: Path, hardware: Hardware) -> list[str]:
+    drive = "if=none,id=second,format=raw,readonly=on,file.locking=off"
+    device = hardware.virtio("blk", ",drive=second")
     return ["-drive", f"{drive},file={escaped(disk)}", "-device", device]
 
 

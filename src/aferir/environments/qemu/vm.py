@@ -54,17 +54,20 @@ class VirtualMachine:
         disk: Path | None = None,
         network: GuestNetwork | None = None,
         wires: Sequence[command_line.Wire] = (),
+        seed: Path | None = None,
     ) -> None:
         """Set how guests are made; `counted`: emulated, with clocks that count instructions.
 
         Then events inside take the same guest time however busy the host is. `disk` replaces the
         image's own, `network` connects a guest to a network, and `wires` lead to other guests.
+        `seed` is a second disk for a first program of `disk` itself; no agent is waited for then.
         """
         self._progress = progress
         self._counted = counted
         self._disk = disk
         self._network = network
         self._wires = tuple(wires)
+        self._seed = seed
 
     def check(self) -> list[Finding]:
         """Check QEMU, an image or the means to build one, and KVM, which is tested by a boot."""
@@ -109,7 +112,8 @@ class VirtualMachine:
         if isinstance(spec, GuestSpec):
             hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
         _check_board(hardware, accelerator)
-        begin = boot.start(hardware, base, self._progress, foreign=bool(image))
+        seeded = self._seed is not None
+        begin = boot.start(hardware, base, self._progress, foreign=bool(image), seeded=seeded)
         pinned = affinity.pinned(spec, affinity.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
@@ -129,11 +133,11 @@ class VirtualMachine:
                     pinned=pinned,
                     network=self._network if link is None else link.guest,
                     wires=self._wires,
-                    tools=base.disk if image else None,
+                    second=base.disk if image else self._seed,
                 )
                 _wait_for_boot(folder_of(entry), child)
                 booted = time.perf_counter()
-                connection = _connect(folder_of(entry), child, link)
+                connection = _connect(folder_of(entry), child, link, answers=not seeded)
                 ready = time.perf_counter()
                 processors = monitor.processors(folder_of(entry), child.pid)
             except BaseException:
@@ -256,7 +260,7 @@ def _start(
     pinned: Sequence[int],
     network: GuestNetwork | None,
     wires: Sequence[command_line.Wire],
-    tools: Path | None,
+    second: Path | None,
 ) -> tuple[subprocess.Popen[str], dict[str, Path]]:
     """Start QEMU, which is killed when we die.
 
@@ -280,7 +284,7 @@ def _start(
         tap=(network.tap, network.hardware_address) if network is not None else None,
         wires=wires,
         hardware=hardware,
-        tools=tools,
+        second=second,
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]
@@ -307,12 +311,15 @@ def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
         raise _did_not_boot(folder, child)
 
 
-def _connect(folder: Path, child: subprocess.Popen[str], link: Link | None) -> JsonSocket:
-    """Connect to the agent, wait until it answers, and set up the link to other hosts, if any."""
+def _connect(
+    folder: Path, child: subprocess.Popen[str], link: Link | None, *, answers: bool
+) -> JsonSocket:
+    """Connect to the agent, wait for its answer, and set up the link to other hosts, if any."""
     connection = JsonSocket(command_line.agent(folder))
     try:
         connection.connect(5.0)
-        connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
+        if answers:
+            connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
     except AferirError:
         connection.close()
         raise _did_not_boot(folder, child) from None
