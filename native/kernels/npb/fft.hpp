@@ -25,11 +25,23 @@ struct Complex {
 inline Complex operator+(const Complex& a, const Complex& b) { return {a.re + b.re, a.im + b.im}; }
 inline Complex operator-(const Complex& a, const Complex& b) { return {a.re - b.re, a.im - b.im}; }
 
-inline Complex load_tile(const double* tile) { return {load(tile), load(tile + kLanes)}; }
+/// Where a tile has its real and its imaginary parts. The inverse transform is the forward one of
+/// numbers with both exchanged.
+struct Parts {
+    std::ptrdiff_t re;
+    std::ptrdiff_t im;
+};
 
-inline void store_tile(double* tile, const Complex& value) {
-    store(tile, value.re);
-    store(tile + kLanes, value.im);
+inline constexpr Parts kForward{0, kLanes};
+inline constexpr Parts kInverse{kLanes, 0};
+
+inline Complex load_tile(const double* tile, Parts parts = kForward) {
+    return {load(tile + parts.re), load(tile + parts.im)};
+}
+
+inline void store_tile(double* tile, const Complex& value, Parts parts = kForward) {
+    store(tile + parts.re, value.re);
+    store(tile + parts.im, value.im);
 }
 
 /// cos(2 pi k / 32) for k = 0 ... 8.
@@ -137,8 +149,6 @@ inline std::vector<Twiddle> twiddles(int length) {
     return table;
 }
 
-enum class Direction { kForward, kInverse };
-
 /// Compiled as one function, called by the longest problems only.
 template <int Radix>
 [[gnu::noinline]] Row<Radix> long_dft(const Row<Radix>& in);
@@ -164,24 +174,19 @@ template <int Count, typename Body>
     }
 }
 
-/// Unscaled FFT of `Length` tiles. `source(i)` gives tile i, `sink(i, tile)` takes it; all are read
-/// before the first is written, so both may be the same place. The inverse is the forward
-/// transform of numbers with real and imaginary parts exchanged.
-template <int Length, Direction direction, typename Source, typename Sink>
+/// Unscaled forward FFT of `Length` tiles. `source(i)` gives tile i, `sink(i, tile)` takes it; all
+/// are read before the first is written, so both may be the same place.
+template <int Length, typename Source, typename Sink>
 inline void fft(const std::vector<Twiddle>& table, Source source, Sink sink) {
     constexpr int kFirst = first_radix(Length);
     constexpr int kSecond = Length / kFirst;
     constexpr int kPitch = kSecond + 1;  // a power of two would crowd a few cache sets
     std::array<Complex, static_cast<std::size_t>(kFirst) * kPitch> middle;
-    const auto exchanged = [](const Complex& v) __attribute__((always_inline)) {
-        return direction == Direction::kForward ? v : Complex{v.im, v.re};
-    };
     const Twiddle* twiddle = table.data();
     for (int j = 0; j < kSecond; ++j, twiddle += kFirst) {
         Row<kFirst> in;
-        unroll<kFirst>([&](auto i) __attribute__((always_inline)) {
-            in[i] = exchanged(source(i * kSecond + j));
-        });
+        unroll<kFirst>([&](auto i)
+                           __attribute__((always_inline)) { in[i] = source(i * kSecond + j); });
         const auto out = dft<kFirst, 1>(in);
         unroll<kFirst>([&](auto k) __attribute__((always_inline)) {
             const double re = twiddle[k].re;
@@ -197,7 +202,7 @@ inline void fft(const std::vector<Twiddle>& table, Source source, Sink sink) {
         });
         const auto out = whole_dft<kSecond>(in);
         each<kSecond>([&](auto i) __attribute__((always_inline)) {
-            sink(k + kFirst * i, exchanged(out[static_cast<std::size_t>(i)]));
+            sink(k + kFirst * i, out[static_cast<std::size_t>(i)]);
         });
     }
 }
@@ -206,7 +211,7 @@ template <int Radix>
 [[gnu::noinline]] Row<Radix> long_dft(const Row<Radix>& in) {
     static const auto table = twiddles(Radix);
     Row<Radix> out;
-    fft<Radix, Direction::kForward>(
+    fft<Radix>(
         table, [&](int i) { return in[static_cast<std::size_t>(i)]; },
         [&](int i, const Complex& value) { out[static_cast<std::size_t>(i)] = value; });
     return out;

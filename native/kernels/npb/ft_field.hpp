@@ -102,18 +102,18 @@ class RowGenerator {
     std::uint64_t skip_;
 };
 
-inline void stream_tile(double* tile, const Complex& value) {
+inline void stream_tile(double* tile, const Complex& value, Parts parts) {
 #if defined(__AVX512F__)
-    _mm512_stream_pd(tile, value.re);
-    _mm512_stream_pd(tile + kLanes, value.im);
+    _mm512_stream_pd(tile + parts.re, value.re);
+    _mm512_stream_pd(tile + parts.im, value.im);
 #elif defined(__AVX2__)
-    _mm256_stream_pd(tile, value.re);
-    _mm256_stream_pd(tile + kLanes, value.im);
+    _mm256_stream_pd(tile + parts.re, value.re);
+    _mm256_stream_pd(tile + parts.im, value.im);
 #elif defined(__SSE2__)
-    _mm_stream_pd(tile, value.re);
-    _mm_stream_pd(tile + kLanes, value.im);
+    _mm_stream_pd(tile + parts.re, value.re);
+    _mm_stream_pd(tile + parts.im, value.im);
 #else
-    store_tile(tile, value);
+    store_tile(tile, value, parts);
 #endif
 }
 
@@ -122,6 +122,48 @@ inline void finish_streams() {
 #if defined(__SSE2__)
     _mm_sfence();
 #endif
+}
+
+/// Tiles of both directions: their parts by addresses of their own, which take fewer instructions
+/// than places within a tile.
+template <typename Number>
+struct Tiles {
+    Tiles(Number* tiles, Parts parts) : re(tiles + parts.re), im(tiles + parts.im) {}
+    [[nodiscard]] Complex get(std::size_t at) const { return {load(re + at), load(im + at)}; }
+    void set(std::size_t at, const Complex& value) const {
+        store(re + at, value.re);
+        store(im + at, value.im);
+    }
+
+    Number* re;
+    Number* im;
+};
+
+/// Transforms kLanes rows along x, from `source` into a turned plane. One function for both
+/// directions, since one for each length takes compilers long.
+template <int Nx>
+[[gnu::noinline]] void transform_rows(const Axis& axis, const double* source, double* target,
+                                      std::size_t column, Parts parts) {
+    fft<Nx>(
+        axis.table,
+        [in = Tiles(source, parts)](int x) { return in.get(static_cast<std::size_t>(x) * kTile); },
+        [out = Tiles(target, parts), column](int x, const Complex& value) {
+            out.set(static_cast<std::size_t>(x / kLanes) * column +
+                        static_cast<std::size_t>(x % kLanes) * kTile,
+                    value);
+        });
+}
+
+/// Transforms a pencil along y, in both directions as well.
+template <int Ny>
+[[gnu::noinline]] void transform_pencil(const Axis& axis, const double* source, double* target,
+                                        Parts parts) {
+    fft<Ny>(
+        axis.table,
+        [in = Tiles(source, parts)](int y) { return in.get(static_cast<std::size_t>(y) * kTile); },
+        [out = Tiles(target, parts)](int y, const Complex& value) {
+            out.set(static_cast<std::size_t>(y) * kTile, value);
+        });
 }
 
 /// Initial state of plane z, transformed along x: a turned plane.
@@ -133,14 +175,7 @@ void generate_x(const Grid& grid, const Axis& axis, std::uint64_t seed, double* 
     for (int y = 0; y < grid.ny; y += kLanes) {
         rows.fill(Nx, scratch);
         double* const target = plane + static_cast<std::size_t>(y) * kTile;
-        fft<Nx, Direction::kForward>(
-            axis.table,
-            [&](int x) { return load_tile(scratch + static_cast<std::size_t>(x) * kTile); },
-            [&](int x, const Complex& value) {
-                store_tile(target + static_cast<std::size_t>(x / kLanes) * column +
-                               static_cast<std::size_t>(x % kLanes) * kTile,
-                           value);
-            });
+        transform_rows<Nx>(axis, scratch, target, column, kForward);
     }
 }
 
@@ -152,12 +187,7 @@ void forward_y(const Grid& grid, const Axis& axis, double* plane, double* scratc
         for (std::size_t tile = 0; tile < grid.column(); tile += kLanes * kTile) {
             transpose_tiles(pencil + tile, scratch + tile);
         }
-        fft<Ny, Direction::kForward>(
-            axis.table,
-            [&](int y) { return load_tile(scratch + static_cast<std::size_t>(y) * kTile); },
-            [&](int y, const Complex& value) {
-                store_tile(pencil + static_cast<std::size_t>(y) * kTile, value);
-            });
+        transform_pencil<Ny>(axis, scratch, pencil, kForward);
     }
 }
 
@@ -165,7 +195,7 @@ void forward_y(const Grid& grid, const Axis& axis, double* plane, double* scratc
 /// `spectrum`. Prefetches the next pencil, which is `kTile` numbers past each work tile.
 template <int Nz, typename TileAt>
 void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
-    fft<Nz, Direction::kForward>(
+    fft<Nz>(
         axis.table,
         [&](int z) {
             const double* const tile = tile_at(z);
@@ -200,19 +230,20 @@ struct Decays {
 template <int Nz, bool streaming, typename TileAt>
 void evolve_z(const Axis& axis, const Decays& decays, Vector along_xy, const double* spectrum,
               const TileAt& tile_at) {
-    fft<Nz, Direction::kInverse>(
+    fft<Nz>(
         axis.table,
         [&](int z) {
             const Vector factor = along_xy * decays.z[static_cast<std::size_t>(z)];
-            const Complex value = load_tile(spectrum + static_cast<std::size_t>(z) * kTile);
+            const Complex value =
+                load_tile(spectrum + static_cast<std::size_t>(z) * kTile, kInverse);
             return Complex{value.re * factor, value.im * factor};
         },
         [&](int z, const Complex& value) {
             double* const tile = tile_at(z);
             if constexpr (streaming) {
-                stream_tile(tile, value);
+                stream_tile(tile, value, kInverse);
             } else {
-                store_tile(tile, value);
+                store_tile(tile, value, kInverse);
             }
         });
 }
@@ -235,12 +266,7 @@ template <int Ny>
 void inverse_y(const Grid& grid, const Axis& axis, double* plane) {
     for (int block = 0; block < grid.blocks(); ++block) {
         double* const pencil = plane + static_cast<std::size_t>(block) * grid.column();
-        fft<Ny, Direction::kInverse>(
-            axis.table,
-            [&](int y) { return load_tile(pencil + static_cast<std::size_t>(y) * kTile); },
-            [&](int y, const Complex& value) {
-                store_tile(pencil + static_cast<std::size_t>(y) * kTile, value);
-            });
+        transform_pencil<Ny>(axis, pencil, pencil, kInverse);
     }
 }
 
@@ -253,14 +279,7 @@ void inverse_x(const Grid& grid, const Axis& axis, double* plane, double* scratc
         for (std::size_t block = 0; block < static_cast<std::size_t>(Nx / kLanes); ++block) {
             transpose_tiles(rows + block * column, scratch + block * kLanes * kTile);
         }
-        fft<Nx, Direction::kInverse>(
-            axis.table,
-            [&](int x) { return load_tile(scratch + static_cast<std::size_t>(x) * kTile); },
-            [&](int x, const Complex& value) {
-                store_tile(rows + static_cast<std::size_t>(x / kLanes) * column +
-                               static_cast<std::size_t>(x % kLanes) * kTile,
-                           value);
-            });
+        transform_rows<Nx>(axis, scratch, rows, column, kInverse);
     }
 }
 

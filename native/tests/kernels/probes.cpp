@@ -1,5 +1,8 @@
 #include "probes.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "npb/fft.hpp"
 #include "npb/logarithm.hpp"
 
@@ -12,12 +15,15 @@ void probe_logarithm(std::span<const double> in, std::span<double> out) {
     }
 }
 
-template <int Length, Direction direction>
-void transform(std::span<double> re, std::span<double> im) {
+template <int Length>
+void transform(bool inverse, std::span<double> re, std::span<double> im) {
+    if (inverse) {
+        std::swap(re, im);
+    }
     const auto offset = [](int i) { return static_cast<std::size_t>(i) * kLanes; };
     const std::vector<double> old_re(re.begin(), re.end());
     const std::vector<double> old_im(im.begin(), im.end());
-    fft<Length, direction>(
+    fft<Length>(
         twiddles(Length),
         [&](int i) {
             return Complex{load(old_re.data() + offset(i)), load(old_im.data() + offset(i))};
@@ -26,15 +32,6 @@ void transform(std::span<double> re, std::span<double> im) {
             store(re.data() + offset(i), value.re);
             store(im.data() + offset(i), value.im);
         });
-}
-
-template <int Length>
-void transform(bool inverse, std::span<double> re, std::span<double> im) {
-    if (inverse) {
-        transform<Length, Direction::kInverse>(re, im);
-    } else {
-        transform<Length, Direction::kForward>(re, im);
-    }
 }
 
 void probe_fft(int length, bool inverse, std::span<double> re, std::span<double> im) {
