@@ -48,6 +48,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "cluster-concurrency",
         "guest-devices",
         "guest-networks",
+        "cluster-boot",
         "cluster-placement",
     ),
     "Akram 2012": ("io-study", "io-reserved", "io-storage", "io-scaling"),

@@ -1,4 +1,7 @@
-"""A cluster of real guests: MPI, recovery, and a saved package that is loaded as containers."""
+"""A cluster of real guests: MPI, recovery, and a saved package that is loaded as containers.
+
+Its worker boots from the network; in the clusters that are loaded, nodes boot from their host.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ WHO = ["mpirun", "-N", "1", "hostname"]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    asked = Description(name=NAME, nodes=2, kind="vm", memory_bytes=2**29)
+    asked = Description(name=NAME, nodes=2, kind="vm", memory_bytes=2**29, boot="pxe")
     try:
         manager.require(asked)
     except MissingError as error:
@@ -33,7 +36,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     userland.ensure(extra=manager.packages(asked))
     with pytest.MonkeyPatch.context() as patch:
         own_state(tmp_path_factory, patch)
-        options = ["--nodes", "2", "--kind", "vm", "--memory", "512MiB"]
+        options = ["--nodes", "2", "--kind", "vm", "--memory", "512MiB", "--boot", "pxe"]
         assert main(["cluster", "create", NAME, *options]) == 0
         yield NAME
         assert main(["cluster", "destroy", NAME]) == 0
@@ -43,6 +46,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_first_program_runs_on_all_guests_which_have_kernels_of_their_own(cluster: str) -> None:
     assert sorted(run(cluster, *WHO).split()) == ["front", "node1"]
     assert run(cluster, "uname", "-r") != f"{os.uname().release}\n"
+
+
+def test_the_worker_has_root_home_and_kernel_parameters_from_the_network(cluster: str) -> None:
+    look = "cat /proc/cmdline; grep -c :/ /proc/mounts; ls /sys/block /sys/bus/virtio/devices"
+    seen = run(cluster, "ssh", "node1", look).split()
+    assert {"aferir.name=node1", "aferir.address=10.77.0.2"} <= set(seen)
+    assert seen[-4:] == ["2", "/sys/block:", "/sys/bus/virtio/devices:", "virtio0"]
 
 
 def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str) -> None:

@@ -109,7 +109,7 @@ def make_disk(
     if made.exists():
         raise UsageError(f"{made} exists", remedy="choose an empty folder")
     base = userland.ensure(progress)
-    kernel = kernels.whole(progress, bootable.DRIVERS)
+    kernel = kernels.fetched(progress, bootable.DRIVERS)
     progress("making the disk")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
         work = Path(name)

@@ -13,8 +13,10 @@ from aferir.errors import UsageError
 NodeKind = Literal["container", "vm"]
 Placement = Literal["spread", "packed", "reserve", "free"]
 """Ways of assigning the host's CPUs to nodes: see `aferir.cluster.placing`."""
-Boot = Literal["diskless", "disk"]
-"""Ways of booting workers: diskless ones hold all they write in RAM, and start afresh each time."""
+Boot = Literal["diskless", "disk", "pxe"]
+"""Ways of booting workers: diskless ones hold all they write in RAM, and start afresh each time; by
+PXE, they get kernel and root from the front end over the network as well.
+"""
 
 Interface = Literal["virtio", "e1000", "rtl8139"]
 """Network devices that a guest can have."""

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir.cluster import accounting, configuration, slurm
+from aferir.cluster import accounting, configuration, netboot, slurm
 from aferir.cluster.description import Description, Node
 from aferir.environments import rooted
 from aferir.linux import journal, process, undo
@@ -58,13 +58,20 @@ def make(
     if description.slurm:
         (config / "munge.key").write_bytes(secrets.token_bytes(128))
         (config / "munge.key").chmod(0o600)
-        (config / "more").write_text(slurm.START, encoding="ascii")
+    if more := _more(description):
+        (config / "more").write_text(more, encoding="ascii")
         (config / "more").chmod(0o755)
     if description.accounting:
         (config / "slurmdbd.conf").write_text(accounting.SLURMDBD, encoding="ascii")
         (config / "accounting").write_text(accounting.START, encoding="ascii")
         (config / "accounting").chmod(0o755)
     write(folder, description, host_cpus, nodes)
+
+
+def _more(description: Description) -> str:
+    """Script that nodes run once they are on the network; empty if there is nothing to do."""
+    slurms = slurm.START if description.slurm else ""
+    return slurms + (netboot.START if description.boot == "pxe" else "")
 
 
 def write(

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aferir.cluster import configuration, disks, network
-from aferir.cluster.description import Node, mac, number_of
-from aferir.cluster.nodes import Place, image_of, make_folders
+from aferir.cluster import configuration, disks, netboot, network
+from aferir.cluster.description import Description, Node, mac, number_of
+from aferir.cluster.nodes import Place, boots_from_network, image_of, make_folders
 from aferir.cluster.workshop import Workshop
 from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
@@ -27,7 +27,7 @@ from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs, kernels, userland
 from aferir.image.progress import silent
 from aferir.image.userland import Image, Metadata
-from aferir.linux import journal, process, undo, wait
+from aferir.linux import events, journal, process, umask, undo, wait
 from aferir.machine import packages
 from aferir.model.finding import Finding
 
@@ -36,6 +36,12 @@ _BOOT_LIMIT_S = 300.0
 """Seconds in which a guest must boot; several emulated guests on a busy host take long."""
 _SHARES = {"home": "/home", "config": configuration.FOLDER}
 _MODULES = ("failover", "net_failover", "virtio_net", "fuse", "virtiofs")
+_DRIVERS = (
+    *("crc32c_generic", "ext4", "virtio_pci", "virtio_console", "virtio_blk"),
+    *_MODULES,
+    *("e1000", "8139cp"),
+)
+"""Modules for any guest of a cluster under a kernel that is not the image's."""
 _SETUP = f"""set -e
 loaded=
 while read -r module rest; do loaded="$loaded $module "; done < /proc/modules
@@ -81,6 +87,22 @@ class GuestNodes:
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Start QEMU in the background in the bridge's namespace, and connect its tap device."""
         folder = vm.folder_of(entry)
+        if boots_from_network(place.description, node):
+            umask.everybody_reads()
+            folder.mkdir(parents=True, mode=0o700)
+            command = _network_command(place, node, entry)
+        else:
+            self._furnish(place, node, entry)
+            command = _command(place, node, entry)
+        inside = ["nsenter", f"--net=/run/netns/{network.name_of(place.network)}"]
+        process.run(
+            [*inside, *command], environment={undo.MARK: entry.id}, cpus=node.cpus, timeout_s=60
+        )
+        network.plug(place.network, node)
+
+    def _furnish(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Give a node its disk, and the folders of its host."""
+        folder = vm.folder_of(entry)
         disk = make_folders(place, node, folder)
         if not command_line.disk(disk).exists():
             base = image_of(place, node) / "disk.img"
@@ -88,30 +110,44 @@ class GuestNodes:
         command_line.disk(folder).symlink_to(command_line.disk(disk))
         for share in _SHARES:
             _share(place.folder / share, folder / f"{share}.socket", entry)
-        inside = ["nsenter", f"--net=/run/netns/{network.name_of(place.network)}"]
-        process.run(
-            [*inside, *_command(place, node, entry)],
-            environment={undo.MARK: entry.id},
-            cpus=node.cpus,
-            timeout_s=60,
-        )
-        network.plug(place.network, node)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Wait until the guest's agent answers, and set the guest up."""
+        """Wait until the guest's agent answers, and set the guest up.
+
+        A worker that boots from the network sets itself up, and says so on its serial line.
+        """
         folder = vm.folder_of(entry)
+        if boots_from_network(place.description, node):
+            self._wait_for_ready(node, entry)
+            return
         command = ["sh", "-c", _SETUP, "sh", node.name, node.address, str(place.mtu)]
         try:
             with _agent(folder) as connection:
                 done = agent.run(connection, command, timeout_s=_BOOT_LIMIT_S, environment={})
         except AferirError as error:
-            how = error.message if self.process(entry) is not None else "QEMU ended"
-            raise ProgramError(
-                f"{node.name} did not boot: {how}{_last_words(folder)}",
-                remedy="give it more memory, or free memory and CPUs on this host",
-            ) from None
+            raise self._did_not_boot(node, entry, error.message) from None
         if done.exit_code != 0:
             raise ProgramError(f"{node.name} could not be set up: {process.explain_exit(done)}")
+
+    def _wait_for_ready(self, node: Node, entry: journal.Entry) -> None:
+        """Wait for a worker; from then on it ends, as others do, instead of booting again."""
+        folder = vm.folder_of(entry)
+        pid = self.process(entry)
+        if pid is None or not events.until(
+            lambda: netboot.is_ready(command_line.console(folder)),
+            _BOOT_LIMIT_S,
+            folder=folder,
+            pid=pid,
+        ):
+            raise self._did_not_boot(node, entry, f"it did not within {_BOOT_LIMIT_S:g} s")
+        monitor.ask(folder, "set-action", {"reboot": "shutdown"})
+
+    def _did_not_boot(self, node: Node, entry: journal.Entry, why: str) -> ProgramError:
+        how = why if self.process(entry) is not None else "QEMU ended"
+        return ProgramError(
+            f"{node.name} did not boot: {how}{_last_words(vm.folder_of(entry))}",
+            remedy="give it more memory, or free memory and CPUs on this host",
+        )
 
     def process(self, entry: journal.Entry) -> int | None:
         """ID of the node's QEMU process; None if it does not run."""
@@ -153,9 +189,9 @@ class GuestNodes:
         ]
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
-        """Stop or continue the virtual CPUs; before a stop, the guest syncs its disk."""
+        """Stop or continue the virtual CPUs; before a stop, a guest with a disk syncs it."""
         folder = vm.folder_of(entry)
-        if paused:
+        if paused and command_line.disk(folder).exists():
             with _agent(folder) as connection:
                 agent.run(connection, ["sync"], timeout_s=_BOOT_LIMIT_S, environment={})
         monitor.ask(folder, "stop" if paused else "cont")
@@ -195,8 +231,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
     description = place.description
     folder = vm.folder_of(entry)
     memory = -(-description.memory_bytes // 2**20)
-    hardware = Hardware(network_device=description.network_device or "none")
-    kernel, archive = _kernel(place.image, folder, hardware)
+    kernel, archive = _kernel(place, folder)
     base = command_line.command(
         name=vm.name_of(entry),
         folder=folder,
@@ -206,7 +241,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
         memory_bytes=description.memory_bytes,
         accelerator=_accelerator(place.image),
         tap=(node.name, mac(number_of(node))),
-        hardware=hardware,
+        hardware=_hardware(description),
     )
     shares = [
         word
@@ -221,21 +256,51 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
         *("-object", f"memory-backend-memfd,id=memory,size={memory}M,share=on"),
         *("-machine", "memory-backend=memory"),
         *shares,
-        *("-daemonize", "-pidfile", str(folder / "pid"), "-D", str(folder / "qemu.log")),
+        *_in_background(folder),
     ]
 
 
-def _kernel(image: Path, folder: Path, hardware: Hardware) -> tuple[Path, Path]:
-    """Kernel and initramfs of a node: the image's own, or the whole kernel with its drivers.
+def _network_command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
+    description = place.description
+    folder = vm.folder_of(entry)
+    base = command_line.network_command(
+        name=vm.name_of(entry),
+        folder=folder,
+        cpus=description.cpus,
+        memory_bytes=description.memory_bytes,
+        accelerator=_accelerator(place.image),
+        tap=(node.name, mac(number_of(node))),
+        hardware=_hardware(description),
+    )
+    return [*base, *_in_background(folder)]
 
-    For the whole kernel, an initramfs is written to the node's folder. Errors: MissingError.
+
+def _in_background(folder: Path) -> list[str]:
+    return ["-daemonize", "-pidfile", str(folder / "pid"), "-D", str(folder / "qemu.log")]
+
+
+def _hardware(description: Description) -> Hardware:
+    return Hardware(network_device=description.network_device or "none")
+
+
+def _kernel(place: Place, folder: Path) -> tuple[Path, Path]:
+    """Kernel and initramfs of a node: the image's own, or another kernel with its drivers.
+
+    For another kernel, an initramfs is written to the node's folder; and what workers boot from the
+    network, to the folder from which the front end serves it. Errors: MissingError.
     """
-    own = image / "initramfs.img"
-    if not hardware.wants_whole_kernel():
-        return image / "vmlinuz", own
-    found = kernels.whole(silent, (*kernels.DRIVERS, *_MODULES))
+    own = place.image / "initramfs.img"
+    whole = _hardware(place.description).wants_whole_kernel()
+    serves = place.description.boot == "pxe"
+    if not (whole or serves):
+        return place.image / "vmlinuz", own
+    drivers = (*_DRIVERS, *(netboot.SERVER if serves else ()))
+    meta = kernels.WHOLE if whole else kernels.CLOUD
+    found = kernels.fetched(silent, (*_DRIVERS, *netboot.MODULES), meta)
+    if serves:
+        netboot.write(place.folder / "config", place.description, found, own.read_bytes())
     archive = folder / own.name
-    archive.write_bytes(kernels.archive(found, own.read_bytes()))
+    archive.write_bytes(kernels.archive(found, own.read_bytes(), drivers))
     return found.program, archive
 
 

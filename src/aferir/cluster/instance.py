@@ -17,7 +17,7 @@ import msgspec
 
 from aferir.cluster import configuration, files, manager, placing, workshop
 from aferir.cluster.containers import ContainerNodes
-from aferir.cluster.description import Description, Interface, NodeKind, Placement, State
+from aferir.cluster.description import Boot, Description, Interface, NodeKind, Placement, State
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import attach, container
@@ -78,6 +78,14 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
             "the host's first core left alone; `free`, each may use all, and the kernel decides"
         ),
     ] = "spread"
+    boot: Annotated[
+        Boot,
+        told(
+            "how workers boot: `diskless`, what they write stays in RAM; `disk`, each has a disk; "
+            "`pxe`, guests get kernel and root from the front end over the network, by PXE, and "
+            "what they write stays in RAM"
+        ),
+    ] = "diskless"
     suite: (
         Annotated[
             str,
@@ -124,6 +132,11 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
             return (Wrong("suite", said, "remove it, or `node_kind`"),)
         if self.network_device is not None and not guests:
             return (Wrong("network_device", "containers have none", 'add `node_kind = "vm"`'),)
+        if self.boot == "pxe" and not guests:
+            return (Wrong("boot", "containers have no firmware", 'add `node_kind = "vm"`'),)
+        if self.boot == "pxe" and self.is_spread:
+            said = "a front end serves the nodes of its own host alone"
+            return (Wrong("boot", said, "remove it, or name one host"),)
         return ()
 
 
@@ -168,6 +181,7 @@ class Cluster:
             memory_bytes=spec.memory_bytes,
             placement=spec.placement,
             network_device=spec.network_device,
+            boot=spec.boot,
         )
         manager.require(description)
         base = userland.ensure(self._progress, manager.packages(description), spec.suite or "")

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.cluster import accounting, configuration, files, network, placing, slurm, storing
+from aferir.cluster import (
+    accounting,
+    configuration,
+    files,
+    netboot,
+    network,
+    placing,
+    slurm,
+    storing,
+)
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -23,7 +32,7 @@ from aferir.cluster.description import (
     numbers_of,
 )
 from aferir.cluster.guests import GuestNodes
-from aferir.cluster.nodes import Nodes, Place
+from aferir.cluster.nodes import Nodes, Place, in_turn
 from aferir.environments.lxc import container
 from aferir.environments.lxc import spec as container_spec
 from aferir.environments.qemu import spec as guest_spec
@@ -36,7 +45,10 @@ from aferir.machine import processors
 from aferir.model.overlay import Overlay
 
 KIND = "cluster"
-PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
+PACKAGES = (
+    *("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5"),
+    *netboot.PACKAGES,
+)
 """Packages of the nodes' userland, in addition to those of every instance."""
 _BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
     "container": ContainerNodes,
@@ -123,8 +135,13 @@ def require(description: Description, *, built: bool = False) -> None:
     """Raise MissingError if this machine lacks something for the described cluster.
 
     With `built`, a userland exists already, and the programs that build one are not required.
-    UsageError if a network device is wanted and such nodes have none.
+    UsageError if a network device, or a boot from the network, is wanted and such nodes have none.
     """
+    if description.boot == "pxe" and not backend(description).own_kernel:
+        raise UsageError(
+            f"nodes of the kind {description.kind} have no firmware that boots from the network",
+            remedy='kind = "vm", or boot = "diskless"',
+        )
     if description.network_device is not None and not backend(description).own_kernel:
         raise UsageError(
             f"nodes of the kind {description.kind} have no network device of their own",
@@ -306,18 +323,19 @@ def _start(
     made = backend(place.description)
     started: list[tuple[Node, journal.Entry]] = []
     try:
-        for number in numbers:
-            entry = made.announce(place)
-            node = Node(
-                name=node_name(number),
-                address=address(number),
-                entry=entry.id,
-                cpus=chosen[number],
-            )
-            started.append((node, entry))
-            made.start(place, node, entry)
-        for node, entry in started:
-            made.wait(place, node, entry)
+        for together in in_turn(place.description, numbers):
+            for number in together:
+                entry = made.announce(place)
+                node = Node(
+                    name=node_name(number),
+                    address=address(number),
+                    entry=entry.id,
+                    cpus=chosen[number],
+                )
+                started.append((node, entry))
+                made.start(place, node, entry)
+            for node, entry in started[-len(together) :]:
+                made.wait(place, node, entry)
     except BaseException:
         _give_back([node.entry for node, _ in started])
         raise

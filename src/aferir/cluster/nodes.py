@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from aferir.cluster.description import Description, Node
+from aferir.cluster.description import FRONT, Description, Node
 from aferir.cluster.workshop import Workshop
 from aferir.linux import journal, process, umask
 from aferir.model.finding import Finding
@@ -80,7 +80,22 @@ class Nodes(Protocol):
 
 def keeps_disk(description: Description, node: Node) -> bool:
     """Whether what the node writes survives a restart; for the front end it always does."""
-    return node.name == "front" or description.boot == "disk"
+    return node.name == FRONT or description.boot == "disk"
+
+
+def boots_from_network(description: Description, node: Node) -> bool:
+    """Whether the node's firmware gets everything from the front end."""
+    return node.name != FRONT and description.boot == "pxe"
+
+
+def in_turn(description: Description, numbers: Sequence[int]) -> list[Sequence[int]]:
+    """Numbers of nodes in groups that start one after another, each at once.
+
+    A front end that others boot from is first: their firmware would give up, and begin again.
+    """
+    if description.boot == "pxe" and len(numbers) > 1 and numbers[0] == 0:
+        return [numbers[:1], numbers[1:]]
+    return [numbers]
 
 
 def make_folders(place: Place, node: Node, folder: Path) -> Path:

@@ -99,6 +99,8 @@ def description(package: Package, name: str, kind: NodeKind | None) -> Descripti
     if kind is not None:
         found["kind"] = kind
         found.pop("network_device", None)  # containers have none, and other guests any
+        if found.get("boot") == "pxe":
+            found.pop("boot")  # containers have no firmware
     try:
         return check(msgspec.convert(found, Description, strict=False))
     except msgspec.ValidationError as error:

@@ -202,7 +202,8 @@ def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> 
         manager.require(asked, built=True)
     except MissingError as error:
         progress(f"{error.message}: it is loaded as containers")
-        return msgspec.structs.replace(asked, kind="container", network_device=None)
+        boot = "diskless" if asked.boot == "pxe" else asked.boot
+        return msgspec.structs.replace(asked, kind="container", network_device=None, boot=boot)
     return asked
 
 

@@ -1,8 +1,9 @@
-"""The distribution's full kernel, for guests with hardware that the cloud kernel does not drive.
+"""Kernels with more drivers than an image has: the distribution's full one, and the cloud one.
 
 The image's kernel is the one for clouds, which is small and supports paravirtual hardware. The full
-one is downloaded at first use and stored in <cache>/kernels/<package>-<hash>/ with the drivers that
-guests may need; the hash is that of their names.
+one is for guests with other hardware, the cloud one again for guests whose root is on a network.
+They are downloaded at first use and stored in <cache>/kernels/<package>-<hash>/ with the drivers
+that guests may need; the hash is that of their names.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ DRIVERS = (
     *("sd_mod", "virtio_scsi", "ahci", "ata_piix"),
     *("virtio_net", "e1000", "8139cp"),
 )
-_META = "linux-image-amd64"
+CLOUD = "linux-image-cloud-amd64"
+WHOLE = "linux-image-amd64"
 _FETCH_S = 600.0
 
 
-class WholeKernel(msgspec.Struct, frozen=True):
-    """A whole kernel with loadable drivers."""
+class Kernel(msgspec.Struct, frozen=True):
+    """A kernel with loadable drivers."""
 
     folder: Path
 
@@ -47,39 +49,42 @@ class WholeKernel(msgspec.Struct, frozen=True):
         """Path of the kernel."""
         return self.folder / "vmlinuz"
 
-    def drivers(self) -> dict[str, bytes]:
-        """Content of each module by name, in load order."""
+    def drivers(self, wanted: tuple[str, ...] = ()) -> dict[str, bytes]:
+        """Content of each module by name, in load order; of those `wanted` and what they need."""
         paths = sorted((self.folder / "modules").iterdir())
-        return {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
+        every = {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
+        needs = {name: initramfs.dependencies(content) for name, content in every.items()}
+        return {name: every[name] for name in initramfs.load_order(wanted or tuple(every), needs)}
 
 
-def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS) -> WholeKernel:
-    """The whole kernel with `drivers`, downloaded if it is not in the cache.
+def fetched(progress: Progress, drivers: tuple[str, ...] = DRIVERS, meta: str = WHOLE) -> Kernel:
+    """The newest kernel of the package `meta` with `drivers`, downloaded if it is not in the cache.
 
     Errors: MissingError if it cannot be downloaded.
     """
-    package = _package()
+    package = _package(meta)
     names = hashlib.sha256(" ".join(drivers).encode()).hexdigest()[:8]
     folder = journal.cache_folder() / "kernels" / f"{package}-{names}"
     if not folder.is_dir():
-        progress(f"fetching {package} for a guest with other hardware, once")
+        progress(f"fetching {package}, which has drivers that a guest needs, once")
         with scratch.folder(0o755) as place:
             made = _made(package, place, drivers)
             folder.parent.mkdir(parents=True, exist_ok=True)
             _moved(made, folder)
-    return WholeKernel(folder)
+    return Kernel(folder)
 
 
-def _package() -> str:
+def _package(meta: str) -> str:
     """Newest kernel package of this release. Errors: MissingError."""
-    done = process.run(["apt-cache", "depends", _META], timeout_s=60.0, check=False)
+    done = process.run(["apt-cache", "depends", meta], timeout_s=60.0, check=False)
     found = [
         line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": linux-image-" in line
     ]
     if not found:
         raise MissingError(
-            f"the sources of packages of this host have no {_META}",
-            remedy="apt-get update, or use `virtio` devices alone",
+            f"the sources of packages of this host have no {meta}",
+            remedy="apt-get update; where the archive is not Debian's, use `virtio` devices, "
+            "and no `pxe`",
         )
     return found[0].strip()
 
@@ -116,6 +121,9 @@ def _moved(made: Path, folder: Path) -> None:
             raise
 
 
-def archive(kernel: WholeKernel, base: bytes) -> bytes:
-    """Initramfs for a guest with `kernel`; `base` is the image's own archive."""
-    return initramfs.archive(kernel.drivers(), initramfs.member(base, "bin/busybox"))
+def archive(kernel: Kernel, base: bytes, drivers: tuple[str, ...] = ()) -> bytes:
+    """Initramfs for a guest with `kernel`; `base` is the image's own archive.
+
+    It loads `drivers` and what they need, by default all that the kernel was fetched with.
+    """
+    return initramfs.archive(kernel.drivers(drivers), initramfs.member(base, "bin/busybox"))

@@ -35,8 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", help="memory of each node (default 1 GiB)")
     parser.add_argument(
         "--boot",
-        choices=("diskless", "disk"),
-        help="whether what workers write stays in RAM (default) or on a disk of each",
+        choices=("diskless", "disk", "pxe"),
+        help="whether what workers write stays in RAM (default) or on a disk of each; "
+        "pxe: in RAM, and guests boot from the network, served by the front end",
     )
     parser.add_argument(
         "--image", type=Path, help="tar of another userland, with Open MPI and an ssh server"

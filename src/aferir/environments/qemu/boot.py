@@ -43,7 +43,7 @@ def start(
     own = base.initramfs.read_bytes()
     kernel = base.kernel
     if hardware.wants_whole_kernel():
-        found = kernels.whole(progress)
+        found = kernels.fetched(progress)
         kernel, own = found.program, kernels.archive(found, own)
     elif hardware.kernel:
         kernel = Path(hardware.kernel)

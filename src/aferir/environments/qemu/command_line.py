@@ -36,6 +36,8 @@ _ACCELERATION = {
 
 
 _USUAL = Hardware()
+_AGAIN_MS = 100
+"""Milliseconds until a firmware that found nothing to boot looks again."""
 
 
 class Wire(msgspec.Struct, frozen=True):
@@ -73,10 +75,10 @@ def command(
     userland for a guest whose main disk has another one, or with what a guest is told.
     """
     return [
-        *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
+        *_machine(name, folder, accelerator, hardware=hardware),
+        *_start(kernel, archive, parameters(cpus)),
         *("-smp", _processors(cpus, accelerator)),
         *("-m", f"{-(-memory_bytes // 2**20)}M"),
-        *("-append", f"{_KERNEL} possible_cpus={cpus}"),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
         *(word for device in hardware.disk() for word in ("-device", device)),
         *(_second(second, hardware) if second is not None else ()),
@@ -85,8 +87,7 @@ def command(
         *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
         *("-chardev", f"socket,id=bulk,server=on,wait=off,path={escaped(bulk(folder))}"),
         *("-device", "virtserialport,nr=2,chardev=bulk,name=aferir.bulk"),
-        *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
-        *("-mon", "chardev=monitor,mode=control"),
+        *_monitor(folder),
         *(_network(tap, hardware) if tap is not None else _of_qemu(hardware)),
         *(word for number, wire in enumerate(wires) for word in _wire(number, wire)),
     ]
@@ -97,9 +98,51 @@ def trial_command(
 ) -> list[str]:
     """Command of a guest with a serial line only, which powers off once it has booted."""
     return [
-        *_machine(name, folder, kernel, archive, accelerator),
+        *_machine(name, folder, accelerator),
+        *_start(kernel, archive, f"{parameters(1)} aferir.only=boot"),
         *("-smp", _processors(1, accelerator), "-m", "256M"),
-        *("-append", f"{_KERNEL} possible_cpus=1 aferir.only=boot"),
+    ]
+
+
+def network_command(
+    *,
+    name: str,
+    folder: Path,
+    cpus: int,
+    memory_bytes: int,
+    accelerator: Accelerator,
+    tap: tuple[str, str],
+    hardware: Hardware = _USUAL,
+) -> list[str]:
+    """Command of a guest that has a network card, whose firmware boots from there, and no disk.
+
+    `tap` as for `command`. Until the monitor's `set-action` says otherwise, a guest whose firmware
+    got no answer, or whose kernel ended, starts again.
+    """
+    return [
+        *_machine(name, folder, accelerator, hardware=hardware),
+        *("-boot", f"reboot-timeout={_AGAIN_MS}"),
+        *("-smp", _processors(cpus, accelerator)),
+        *("-m", f"{-(-memory_bytes // 2**20)}M"),
+        *_monitor(folder),
+        *_network(tap, hardware, firmware=True),
+    ]
+
+
+def parameters(cpus: int) -> str:
+    """Parameters for the kernel of a guest with `cpus` processors."""
+    return f"{_KERNEL} possible_cpus={cpus}"
+
+
+def _start(kernel: Path, archive: Path, words: str) -> list[str]:
+    files = ["-kernel", str(kernel), "-initrd", str(archive)]
+    return ["-no-reboot", *files, "-append", words]
+
+
+def _monitor(folder: Path) -> list[str]:
+    return [
+        *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
+        *("-mon", "chardev=monitor,mode=control"),
     ]
 
 
@@ -139,11 +182,11 @@ def overlay_command(base: Path, overlay: Path, form: DiskForm = "raw") -> list[s
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 
 
-def _network(tap: tuple[str, str], hardware: Hardware) -> list[str]:
+def _network(tap: tuple[str, str], hardware: Hardware, *, firmware: bool = False) -> list[str]:
     interface, hardware_address = tap
     return [
         *("-netdev", f"tap,id=net,ifname={interface},script=no,downscript=no"),
-        *("-device", f"{hardware.network('net')},mac={hardware_address}"),
+        *("-device", f"{hardware.network('net', firmware=firmware)},mac={hardware_address}"),
     ]
 
 
@@ -187,8 +230,6 @@ def escaped(path: Path) -> str:
 def _machine(
     name: str,
     folder: Path,
-    kernel: Path,
-    archive: Path,
     accelerator: Accelerator,
     *,
     hardware: Hardware = _USUAL,
@@ -196,11 +237,10 @@ def _machine(
     everything = "host" if accelerator == "kvm" else "max"
     return [
         PROGRAM,
-        *("-name", name, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-name", name, "-nodefaults", "-no-user-config", "-display", "none"),
         *("-machine", hardware.board.options),
         *_ACCELERATION[accelerator],
         *("-cpu", hardware.cpu_model or everything),
-        *("-kernel", str(kernel), "-initrd", str(archive)),
         *("-chardev", f"file,id=console,path={escaped(console(folder))}"),
         *("-serial", "chardev:console"),
     ]

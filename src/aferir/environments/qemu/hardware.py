@@ -103,12 +103,14 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
         devices = _DISK_DEVICES[self.disk_device]
         return tuple(device.format(bus=self.board.bus) for device in devices)
 
-    def network(self, netdev: str) -> str:
+    def network(self, netdev: str, *, firmware: bool = False) -> str:
         """Value of `-device` that connects the guest's interface to the network `netdev`.
 
-        `netdev` is the `id` of a `-netdev` option. The interface is virtio if none is chosen.
+        `netdev` is the `id` of a `-netdev` option. The interface is virtio if none is chosen. With
+        `firmware` it has QEMU's, iPXE, by which the guest boots from that network.
         """
         device = self.network_device
         name = self.virtio("net", "") if device in ("none", "virtio") else device
-        # Devices on PCI have a memory for firmware, which is not needed and costs time at boot.
-        return f"{name},netdev={netdev}{',romfile=' if self.board.bus == 'pci' else ''}"
+        # Devices on PCI have a memory for firmware, which costs time at boot.
+        unused = ",romfile=" if self.board.bus == "pci" and not firmware else ""
+        return f"{name},netdev={netdev}{unused}"
