@@ -51,8 +51,8 @@ def test_bytecode_is_kept_whatever_the_environment_says(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     (scripts / "test").write_bytes((ROOT / "scripts/test").read_bytes())
     (programs / "python").write_text("#!/bin/sh\nenv > environment\n", encoding="utf-8")
-    for program in ("cmake", "ctest"):
-        (programs / program).write_text("#!/bin/sh\n", encoding="utf-8")
+    for name in ("cmake", "ctest"):
+        (programs / name).write_text("#!/bin/sh\n", encoding="utf-8")
     for program in programs.iterdir():
         program.chmod(0o755)
     asked = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -118,10 +118,7 @@ def _too_many(
 
 
 def _combined(
-    workload: WorkloadTable,
-    factors: Sequence[Factor],
-    program: Program[Any],
-    problems: Problems,
+    workload: WorkloadTable, factors: Sequence[Factor], program: Program[Any], problems: Problems
 ) -> Iterator[_Combined]:
     """Every combination of levels whose parameters the program accepts."""
     for levels in _choices(_used(workload, factors, program)):
@@ -156,9 +153,8 @@ def _placed(
             of_packages=one.program.of_packages,
             problems=problems,
         )
-        if spec.is_spread:
-            for wrong in one.program.over_hosts(one.values):
-                problems.add(f"{one.workload.path}.{wrong.key}", wrong.message, wrong.remedy)
+        for wrong in one.program.over_hosts(one.values) if spec.is_spread else ():
+            problems.add(f"{one.workload.path}.{wrong.key}", wrong.message, wrong.remedy)
         lack = _judge_fit(
             cell,
             spec,

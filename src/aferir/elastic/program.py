@@ -233,6 +233,9 @@ class Elastic(Program[_Values]):
                     "more than `bitrate_mbit`, or than the lowest of `rates_mbit`; or 0",
                 )
             )
+        if rates and parameters.bitrate_mbit != VideoParameters().bitrate_mbit:
+            said = "a video in segments has the rates of `rates_mbit`"
+            wrong.append(Wrong("bitrate_mbit", said, "leave out one of the two"))
         if rates and parameters.content != "h264":
             said = "segments are made of H.264 alone"
             wrong.append(Wrong("content", said, "leave it out, or `rates_mbit`"))

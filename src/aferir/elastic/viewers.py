@@ -88,9 +88,8 @@ async def run(line: Sequence[str], *, limit_s: float) -> Watched:
     """
     child = process.start(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        ending = asyncio.get_running_loop().run_in_executor(None, child.communicate)
-        stdout, stderr = await asyncio.wait_for(ending, limit_s)
-    except TimeoutError:
+        stdout, stderr = await asyncio.to_thread(child.communicate, timeout=limit_s)
+    except subprocess.TimeoutExpired:
         raise TimeoutExpired(f"`{PROGRAM}` was ended after {limit_s:g} s") from None
     finally:
         process.end(child)

@@ -210,6 +210,7 @@ def test_an_impossible_parameter_is_named(parameters: dict[str, str], wrong: str
     assert wrong_with(MOVIE, video) == []
     for key, value in {
         "rates_mbit": "0.5, fast",
+        "bitrate_mbit": 1.0,
         "content": "random-bytes",
         "sent_mbit": 0.4,
         "buffer": 3.0,
