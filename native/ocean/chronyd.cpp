@@ -115,7 +115,7 @@ void Chronyd::wait_for_port(int port) {
     throw UsageError("chronyd did not start: is chrony installed on all hosts?");
 }
 
-void Chronyd::wait_for_end() {
+void Chronyd::wait_for_end() const {
     const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     std::array<pollfd, 2> sources{pollfd{STDIN_FILENO, POLLIN, 0},
                                   pollfd{process.number(), POLLIN, 0}};
@@ -137,7 +137,7 @@ long long Chronyd::wake_ups() const {
     return 0;
 }
 
-long long Chronyd::measurements() const {
+long long Chronyd::measurements() {
     std::ifstream log(kLog);
     long long found = 0;
     for (std::string line; std::getline(log, line);) {  // those of a heading begin otherwise

@@ -20,9 +20,9 @@ class Chronyd {
     /// Waits until it listens on that UDP port. Errors: UsageError if it does not.
     void wait_for_port(int port);
     /// Waits until standard input ends. Errors: UsageError if chronyd ends before.
-    void wait_for_end();
-    [[nodiscard]] long long wake_ups() const;      ///< how often it gave up its processor by itself
-    [[nodiscard]] long long measurements() const;  ///< of its server
+    void wait_for_end() const;
+    [[nodiscard]] long long wake_ups() const;  ///< how often it gave up its processor by itself
+    [[nodiscard]] static long long measurements();  ///< of its server
 
   private:
     [[nodiscard]] bool runs();

@@ -204,13 +204,13 @@ int chronyd_client(const std::string& address, double period_s, int port, bool s
         throw UsageError(keeper + " keeps this host's clock already: stop it on all hosts");
     }
     const auto poll = std::to_string(std::max(-7L, std::lround(std::log2(period_s))));
-    Chronyd daemon({"server " + address + " port " + std::to_string(port) + " minpoll " + poll +
-                        " maxpoll " + poll,
-                    "port 0"},
-                   steers);
+    const Chronyd daemon({"server " + address + " port " + std::to_string(port) + " minpoll " +
+                              poll + " maxpoll " + poll,
+                          "port 0"},
+                         steers);
     daemon.wait_for_end();
     page.wake_ups.fetch_add(static_cast<std::uint64_t>(daemon.wake_ups()));
-    page.messages.fetch_add(2 * static_cast<std::uint64_t>(daemon.measurements()));
+    page.messages.fetch_add(2 * static_cast<std::uint64_t>(Chronyd::measurements()));
     return 0;
 }
 

@@ -150,7 +150,7 @@ static int place_of(const char* text, const struct rule* rule) {
 static void set(struct study_options* options, const struct rule* rule, const char* text) {
     char* field = (char*)options + rule->field;
     if (rule->value == TEXT) {
-        memcpy(field, &text, sizeof(text));
+        memcpy(field, (const void*)&text, sizeof(text));
         return;
     }
     if (rule->value == WORD) {
