@@ -124,6 +124,7 @@ share 3 /cluster {FOLDER} {_READ_ONLY}
 cd /proc/fs/nfsd
 echo -2 -3 > versions
 echo tcp 2049 > portlist
+mkdir -p /var/lib/nfs/v4recovery # without it, the next but one line has no effect
 echo 8 > threads
 echo Y > v4_end_grace # or files could be opened after 90 s only
 ip address add {_PREFIX_6}1/64 dev {INTERFACE} nodad
