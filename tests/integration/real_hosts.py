@@ -27,7 +27,7 @@ from aferir.hosts import reaching
 from aferir.hosts.environment import Host
 from aferir.linux import journal, namespace, process
 from aferir.model.host import HostSpec
-from tests.integration.support import built
+from tests.integration.support import built, own_state
 from tests.waiting import eventually
 
 _NEEDED = ("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen", "/usr/bin/nsenter")
@@ -250,6 +250,18 @@ def wait_for(lab: Lab, *names: str) -> None:
     for machine in (lab.machines[name] for name in names):
         eventually(partial(_is_up_or_ended, machine))
         assert machine.child is None or machine.child.poll() is None, machine.said()
+
+
+@contextmanager
+def farm(folders: pytest.TempPathFactory, *names: str) -> Iterator[Lab]:
+    """Hosts that answer, and a state folder of our own while they exist."""
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(folders, patch)
+        with lab(folders.mktemp("farm"), names) as made:
+            for machine in made.machines.values():
+                machine.boot()
+            wait_for(made, *names)
+            yield made
 
 
 def _is_up_or_ended(machine: Machine) -> bool:

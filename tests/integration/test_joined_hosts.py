@@ -22,7 +22,7 @@ from aferir.programs.kernels import kernel_path
 from aferir.programs.mpi import Mpi, placement_options
 from tests.integration import real_hosts
 from tests.integration.real_hosts import Lab
-from tests.integration.support import own_state, usable
+from tests.integration.support import usable
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
@@ -45,13 +45,8 @@ echo $AFERIR_HOSTS
 
 @pytest.fixture(scope="module")
 def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with pytest.MonkeyPatch.context() as patch:
-        own_state(tmp_path_factory, patch)
-        with real_hosts.lab(tmp_path_factory.mktemp("farm"), ["a", "b"]) as made:
-            for machine in made.machines.values():
-                machine.boot()
-            real_hosts.wait_for(made, "a", "b")
-            yield made
+    with real_hosts.farm(tmp_path_factory, "a", "b") as made:
+        yield made
 
 
 @contextmanager

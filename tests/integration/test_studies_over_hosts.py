@@ -14,7 +14,6 @@ from aferir.linux import process
 from aferir.store import Run, open_run
 from tests.integration import real_hosts
 from tests.integration.real_hosts import Lab
-from tests.integration.support import own_state
 
 pytestmark = pytest.mark.integration
 EXPERIMENT = """
@@ -81,13 +80,8 @@ rate_mbit = 250
 
 @pytest.fixture(scope="module")
 def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with pytest.MonkeyPatch.context() as patch:
-        own_state(tmp_path_factory, patch)
-        with real_hosts.lab(tmp_path_factory.mktemp("farm"), ["a", "b"]) as made:
-            for machine in made.machines.values():
-                machine.boot()
-            real_hosts.wait_for(made, "a", "b")
-            yield made
+    with real_hosts.farm(tmp_path_factory, "a", "b") as made:
+        yield made
 
 
 def started(farm: Lab, folder: Path, workloads: str, *words: str) -> tuple[int, str, str]:

@@ -33,8 +33,6 @@ struct client {
     struct spread took_s;
 };
 
-static uint64_t reference_now(void* context) { return rvec_process_now(context); }
-
 static void look(struct client* client) {
     struct rgap* clock;
     if (rgap_create(&clock, &client->config) != RGAP_OK) {
@@ -175,25 +173,6 @@ static int look_and_report(struct study* study, const struct hosts* hosts, uint1
     return status;
 }
 
-/* Starts a server on the server's host, where the calling thread is after hosts_open(). */
-static struct rgap_server* start_server(struct study* study, uint16_t* port) {
-    struct rgap_server_config config;
-    struct rgap_server_facts facts;
-    struct rgap_server* server;
-    rgap_server_config_init(&config);
-    config.port = 0;
-    config.key = KEY;
-    config.key_length = sizeof(KEY);
-    config.source = (struct rgap_source){study->rvec, reference_now, NULL};
-    config.user_stamps = study->options->user_stamps;
-    if (rgap_server_start(&server, &config) != RGAP_OK) {
-        return NULL;
-    }
-    rgap_server_info(server, &facts);
-    *port = facts.port;
-    return server;
-}
-
 int study_rule(struct study* study) {
     struct hosts hosts;
     const char* refused = hosts_open(&hosts, study->options->clients);
@@ -203,7 +182,8 @@ int study_rule(struct study* study) {
         return STUDY_IMPOSSIBLE;
     }
     uint16_t port = 0;
-    struct rgap_server* server = start_server(study, &port);
+    /* On the server's host, where this thread is after hosts_open(). */
+    struct rgap_server* server = study_rule_start_server(study, &port);
     study->error = "the server could not be started";
     int status = server != NULL ? look_and_report(study, &hosts, port) : STUDY_IMPOSSIBLE;
     rgap_server_stop(server);

@@ -52,7 +52,7 @@ static int next_port(const char* address, uint16_t port, int serves) {
     return made;
 }
 
-static struct rgap_server* start_server(struct study* study, uint16_t* port) {
+struct rgap_server* study_rule_start_server(struct study* study, uint16_t* port) {
     struct rgap_server_config config;
     struct rgap_server_facts facts;
     struct rgap_server* server;
@@ -74,7 +74,7 @@ static struct rgap_server* start_server(struct study* study, uint16_t* port) {
 int study_rule_server(struct study* study) {
     uint16_t port = 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct rgap_server* server = start_server(study, &port);
+    struct rgap_server* server = study_rule_start_server(study, &port);
     int messages = server != NULL ? next_port(study->options->address, port, 1) : -1;
     study->error = "the server could not be started";
     if (messages < 0) {

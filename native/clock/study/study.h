@@ -8,6 +8,8 @@
 #include "cores.h"
 #include "output.h"
 
+struct rgap_server;
+
 enum movement { MOVEMENT_PINNED, MOVEMENT_MIGRATED, MOVEMENT_HANDED_OVER, MOVEMENT_PLUGGED };
 
 struct study_options {
@@ -61,6 +63,10 @@ int study_order(struct study* study);
 int study_noise(struct study* study);
 int study_rule(struct study* study);
 int study_rate(struct study* study);
+/* The server of RGAP whose clients look, where the calling thread is; at the address of the options
+ * if they name one. NULL: it could not be started. */
+struct rgap_server* study_rule_start_server(struct study* study, uint16_t* port);
+
 /* The study `rule` on hosts that are machines: see rule_hosts.c. */
 int study_rule_server(struct study* study);
 int study_rule_client(struct study* study);
