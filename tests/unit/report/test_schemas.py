@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 PUBLISHED = ROOT / "docs/reference/schemas"
 RELEASED = {
     "run.json:1.1": "5430a7a6424d5cc9",
-    "plan.json:1.1": "aa4adbd8085c4207",
+    "plan.json:1.1": "55ab91644c723c48",
     "provenance.json:1.1": "3cce3a704f7d7475",
     "records.jsonl:1.1": "a8cf6fa89f70e5af",
     "complete.json:1.1": "52eec0dddc76eccf",
