@@ -21,6 +21,7 @@ LONGEST = (
     "tests/integration/test_real_hosts.py",
     "tests/integration/test_cluster_guests.py",
     "tests/integration/test_bootable_disk.py",
+    "tests/integration/test_studies_over_hosts.py",
     "tests/integration/test_vm.py",
     "tests/integration/test_cluster.py",
     "tests/cli/test_any_program.py",
