@@ -16,6 +16,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "vod-capacity-guests",
         "allocation-latency",
         "allocation-context",
+        "adaptive-rates",
         "elasticmovie",
         "server-power",
         "clock-ecp",
