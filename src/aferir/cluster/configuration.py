@@ -97,8 +97,8 @@ def mpi(cpus: int, host_cpus: int) -> str:
     If all nodes on a host have more `cpus` than the host, waiting ranks yield; otherwise no
     rank would make progress. Otherwise Open MPI itself decides by a node's slots: told 0, its ranks
     do not yield on a node that has more of them than slots either, and four ranks of lattice
-    Boltzmann on two CPUs were 7 times as slow as natively. A daemon takes a node for dead after 11 s on a connection without
-    data on their way (tcp(7)); `running.run` sees its death before.
+    Boltzmann on two CPUs were 7 times as slow as natively. A daemon takes a node for dead after
+    11 s on a connection without data on their way (tcp(7)); `running.run` sees its death before.
     """
     lines = [
         "pml = ob1",
