@@ -140,10 +140,12 @@ def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
     keys = {"disk_device": "ide", "machine": "pc", "network_device": "rtl8139"}
     dying = guests.allocate(spec(**keys, memory_bytes=3 * 2**27))
-    has(dying, "sda", "8139cp")
-    with pytest.raises(ProgramError, match="the guest is gone"):
-        dying.run(["sh", "-c", "kill -KILL -1"])  # all but its first program, which then ends it
-    dying.release()
+    try:
+        has(dying, "sda", "8139cp")
+        with pytest.raises(ProgramError, match="the guest is gone"):
+            dying.run(["sh", "-c", "kill -KILL -1"])  # all but its first program, which ends it
+    finally:
+        dying.release()
     assert leftovers() == []
 
 

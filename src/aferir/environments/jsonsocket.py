@@ -91,8 +91,10 @@ class JsonSocket:
         try:
             self._socket.settimeout(30.0)
             self._socket.sendall(prefix + json.dumps(message).encode() + b"\n")
+        except TimeoutError:
+            raise ProgramError("the guest does not listen any more") from None
         except OSError as error:
-            raise ProgramError(f"the guest does not listen any more: {error}") from None
+            raise ProgramError(f"the guest is gone: {error}") from None
 
     def _receive(self, deadline_s: float, waiting_for: str) -> dict[str, Any]:
         """Next message. An incomplete line stays in the buffer for the next call."""

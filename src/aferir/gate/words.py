@@ -70,6 +70,11 @@ def _earlier(tests: int) -> str:
 
 
 def _what_it_takes(verdict: Verdict) -> str:
+    if verdict.ratio.log_error is None:
+        return (
+            f"The {verdict.pairs} pairs are too few, or too much like their neighbours, to say how "
+            "far they scatter: raise --time, or quieten the machine."
+        )
     if verdict.needed is None:
         return (
             "The difference is at the limit itself, where no number of pairs decides: choose "

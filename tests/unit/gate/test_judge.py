@@ -35,6 +35,13 @@ def test_a_slower_head_an_equal_head_and_too_few_pairs() -> None:
     assert few.needed is None or few.needed > 12
 
 
+def test_pairs_like_their_neighbours_are_no_difference_at_the_limit() -> None:
+    drifting = Values((0.02,) * 4 + (2.0,) * 4, (2.0,) * 8)
+    verdict = verdict_of(drifting, 8)
+    assert verdict.answer == "undecided"
+    assert "too much like their neighbours" in details(verdict, None)[0]
+
+
 def test_it_stops_at_the_first_look_that_decides() -> None:
     clear = verdict_of(pairs(200, 0.2), 200)
     assert clear.pairs == 20

@@ -202,6 +202,10 @@ def test_commands_name_program_and_arguments(
     made = command_of(NPB, {"kernel": "ep", "class": "S", "threads": 2, "isa": "v3"})
     assert made.program == tmp_path / "npb-ep"
     assert made.arguments == ("--class", "S", "--threads", "2", "--isa", "v3")
+    assert made.environment == {}
+    asleep = command_of(NPB, {"kernel": "ep", "class": "S", "idle_threads": "sleep"})
+    assert asleep.arguments == ("--class", "S", "--threads", "1")
+    assert asleep.environment == {"OMP_WAIT_POLICY": "passive"}
     assert command_of(MEMORY, {"array_bytes": 2**20}).arguments == (
         "--threads", "1", "--array-bytes", str(2**20),
     )  # fmt: skip

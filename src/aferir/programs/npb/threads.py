@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
@@ -60,6 +60,13 @@ class NpbParameters(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Annotated[Kernel, told("what is computed")]
     problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
     threads: Threads = 1
+    idle_threads: Annotated[
+        Literal["spin", "sleep"],
+        told(
+            "what threads that wait for others do: `spin`, poll for some time and then sleep, as "
+            "OpenMP does by itself, or `sleep` at once, better where others use the processors too"
+        ),
+    ] = "spin"
     isa: Isa | None = None
 
 
@@ -82,8 +89,10 @@ class Npb(Program[NpbParameters]):
         """The command line. Errors: MissingError if the program was not built."""
         words = options(parameters, ("class", "threads", "isa"), always=("class", "threads"))
         # IS.S takes 0.2 ms, less than the scheduler needs to move a new thread to an idle CPU.
-        bound = {"OMP_PROC_BIND": "true"} if parameters.kernel == "is" else {}
-        return Command(kernel_path(f"npb-{parameters.kernel}"), words, bound)
+        variables = {"OMP_PROC_BIND": "true"} if parameters.kernel == "is" else {}
+        if parameters.idle_threads == "sleep":
+            variables["OMP_WAIT_POLICY"] = "passive"
+        return Command(kernel_path(f"npb-{parameters.kernel}"), words, variables)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` and `throughput_mops` of a verified run. Errors: as for `Program.parse`.
