@@ -79,20 +79,20 @@ def test_what_cannot_be_measured_starts_nothing(
 
 
 def two_versions(folder: Path) -> None:
-    """Commit a program twice: it prints how many steps it took, in the second version 100 times.
+    """Commit a program twice that prints a time, in the second version 100 times the first's.
 
-    Its figure is no time, so that the answer does not depend on what else the machine does.
+    It did not take that time, so that the answer does not depend on what else the machine does.
     """
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-    for steps in (2, 200):
-        (folder / "bench").write_text(f"#!/bin/sh\necho steps {steps}\n", encoding="utf-8")
+    for told_s in (2, 200):
+        (folder / "bench").write_text(f"#!/bin/sh\necho told {told_s} s\n", encoding="utf-8")
         (folder / "bench").chmod(0o755)
         subprocess.run(["git", "add", "bench"], cwd=folder, check=True)
         subprocess.run(["git", *who, "commit", "-q", "-m", "x"], cwd=folder, check=True)
 
 
-STEPS = ("--figure", "steps_s(lower)=regex:steps ([0-9]+)", "--metric", "steps_s")
+TOLD = ("--figure", "told_s(lower)=regex:told ([0-9]+)", "--metric", "told_s")
 
 
 def test_a_gate_tells_a_version_that_takes_a_hundred_times_as_much(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_gate_tells_a_version_that_takes_a_hundred_times_as_much(folder: Path)
     done = aferir(
         folder,
         *("gate", "--base", "HEAD~1", "--head", "HEAD", "--build", "cp bench built"),
-        *("--at-most", "50%", "--time", "1000s", "-n", "8", *STEPS),
+        *("--at-most", "50%", "--time", "1000s", "-n", "8", *TOLD),
         *("--junit", "j.xml", "--markdown", "m.md", "--bencher", "b.json"),
         *("--github-benchmark", "g.json", "--", "sh", "built"),
     )
@@ -108,7 +108,7 @@ def test_a_gate_tells_a_version_that_takes_a_hundred_times_as_much(folder: Path)
     assert done.stdout.startswith("Failed: head is more than 50 % worse than base")
     assert ET.parse(folder / "j.xml").getroot().get("failures") == "1"  # noqa: S314 - our own
     assert "Failed" in (folder / "m.md").read_text(encoding="utf-8")
-    assert json.loads((folder / "b.json").read_text(encoding="utf-8"))["sh built"]["steps-s"]
+    assert json.loads((folder / "b.json").read_text(encoding="utf-8"))["sh built"]["latency"]
     assert json.loads((folder / "g.json").read_text(encoding="utf-8"))[0]["unit"] == "s"
 
 
@@ -119,7 +119,7 @@ def test_a_gate_may_run_inside_of_an_environment(folder: Path) -> None:
     done = aferir(
         folder,
         *("gate", "--in", "chroot cpus=1", "--base", "HEAD~1", "--head", "HEAD", "--at-most"),
-        *("50%", "--time", "1000s", "-n", "8", *STEPS, "--", "./bench"),
+        *("50%", "--time", "1000s", "-n", "8", *TOLD, "--", "./bench"),
     )
     assert done.exit_code == 1, done.stdout + done.stderr
     assert done.stdout.startswith("Failed: head is more than 50 % worse than base")
