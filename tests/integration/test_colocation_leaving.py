@@ -159,18 +159,33 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
 
 
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
+@pytest.mark.parametrize("late_s", [0.0, 0.05])
 def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
-    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, late_s: float
 ) -> None:
-    """Simulates that the thread which saw it sleep is kept from the processor before it acts."""
+    """Simulates that the thread which saw it sleep is kept from the processor before it acts.
+
+    `late_s`: and once more before the thread leaves, as whoever runs the tests may be at any time.
+    Where its next deadline is then too far ahead to be waited for, it has to run meanwhile.
+    """
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
+    set_ = scheduling.set_
+
+    def set_late(tid: int, wanted: scheduling.SchedAttr) -> None:
+        set_(tid, wanted)
+        time.sleep(late_s)
+
     for _ in range(3):
         reserve(child.pid, attributes.of(held))
         time.sleep(draw.uniform(0.02, 0.04))
         with monkeypatch.context() as late:
             late.setattr(leaving, "_is_asleep_unthrottled", lambda *_: True)
+            late.setattr(scheduling, "set_", set_late)
             away_s = leaving.put(child.pid, _OTHER)
+        if away_s > _RELEASED_S:
+            _runs(child.pid)
+            break
         time.sleep(max(leaving.away_s(held), away_s))
         reserve(child.pid, attributes.of(held))
         _runs(child.pid)

@@ -59,7 +59,7 @@ def put(tid: int, wanted: Attributes) -> float:
     - A thread that is shrunk while runnable gets its next runtime at the shrunk rate, with a
       deadline seconds ahead, or hours if it owes runtime. A runnable thread therefore leaves
       directly, and its bandwidth is released at its 0-lag time. If a thread wakes meanwhile, this
-      is detected; it leaves a second time and stays without a reservation for longer.
+      is detected; it leaves a second time and stays without a reservation until that deadline.
     - A throttled thread stays throttled under a new reservation for ever, unless its 0-lag time has
       passed by then (see `away_s`); shrinking discards that time. If a thread fell asleep
       throttled, this waits until its runtime is replenished, which takes at most a period.
@@ -117,8 +117,8 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
 
     Returns the same as `put`. If the thread has woken meanwhile, it may owe runtime at the rate of
     the small reservation, and would then not run under a later reservation for hours. It therefore
-    takes its own reservation again and leaves directly; its deadline may still be that of the small
-    one.
+    takes its own reservation again and leaves directly. Its deadline may still be that of the small
+    one, or, if this thread was kept from the processor for 20 ms meanwhile, an hour ahead.
     """
     shrunk, after = as_given(_NOTHING), as_given(wanted)
     turns = _turns(tid)
@@ -130,10 +130,12 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
         write(tid, before)
         raise
     if _could_run(tid) or _turns(tid) != turns:
+        ahead_ns = 2 * _NOTHING.period_ns
         with contextlib.suppress(OSError):  # EBUSY if another program has reserved it by now
             write(tid, before)
+            ahead_ns = max(ahead_ns, _account(tid)[1] - time.monotonic_ns())
         write(tid, wanted)
-        return 2 * _NOTHING.period_ns / 1e9
+        return ahead_ns / 1e9
     return 0.0
 
 
