@@ -51,7 +51,7 @@ while True:
 _OTHER = Attributes()
 _ATTEMPTS = 5
 _RELEASED_S = 10.0
-"""Several of the longest periods: what is reserved after that is a leak."""
+"""Several of the longest periods: what is reserved then is a leak."""
 _COUNTS_AGAIN = pytest.mark.skipif(
     tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 15),
     reason="before Linux 6.15 what is leaked stays so",
@@ -159,31 +159,19 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
 
 
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
-@pytest.mark.parametrize("late_s", [0.0, 0.05])
 def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
-    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, late_s: float
+    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Simulates that the thread which saw it sleep is kept from the processor before it acts.
-
-    `late_s`: and once more before the thread leaves, as whoever runs the tests may be at any time.
-    Where its next deadline is then too far ahead to be waited for, it has to run meanwhile.
-    """
+    """Simulates that the thread which saw it sleep is kept from the processor before it acts."""
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
-    set_ = scheduling.set_
-
-    def set_late(tid: int, wanted: scheduling.SchedAttr) -> None:
-        set_(tid, wanted)
-        time.sleep(late_s)
-
     for _ in range(3):
         reserve(child.pid, attributes.of(held))
         time.sleep(draw.uniform(0.02, 0.04))
         with monkeypatch.context() as late:
             late.setattr(leaving, "_is_asleep_unthrottled", lambda *_: True)
-            late.setattr(scheduling, "set_", set_late)
             away_s = leaving.put(child.pid, _OTHER)
-        if away_s > _RELEASED_S:
+        if away_s > _RELEASED_S:  # we were kept from it again
             _runs(child.pid)
             break
         time.sleep(max(leaving.away_s(held), away_s))
@@ -332,15 +320,13 @@ def test_a_batch_group_that_comes_and_goes_meanwhile_changes_no_account(
         meanwhile.append(admission.read_bandwidth())
         return meanwhile == meanwhile[:1] * 3
 
-    assert _once(account_stays)
-    assert nothing_leaked(before)
+    assert _once(account_stays) and nothing_leaked(before)  # noqa: PT018
 
 
 @pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
 def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
     child: subprocess.Popen[str],
 ) -> None:
-
     def nothing_stays() -> bool:
         before = sound_account()
         reserve(child.pid, _reserved(0.1, 2.5))

@@ -32,7 +32,6 @@ from aferir.programs.mpi import (
     find_launcher,
     host_options,
     launch,
-    slots,
 )
 
 PROGRAM = "mpi-clock"
@@ -49,7 +48,7 @@ _PLACES = """
 echo "hosts $AFERIR_HOSTS"
 set -- $AFERIR_HOSTS
 each=$((({processes} + $# - 1) / $#)) places= first=${{AFERIR_ADDRESSES%% *}}
-for host; do places="$places${{places:+,}}$host:{slots}"; done
+for host; do places="$places${{places:+,}}$host:$each"; done
 """
 """Shell commands that name the hosts, and set the launcher's places: equally many ranks on each."""
 
@@ -133,9 +132,7 @@ class MpiClock(Program[MpiClockParameters]):
         """Shell command that runs the three jobs. Errors: MissingError."""
         jobs = {arm: _launched(parameters, arm) for arm in ARMS}
         launcher = find_launcher(parameters.mpi)
-        over_hosts = [
-            _PLACES.format(processes=parameters.processes, slots=slots(launcher.mpi, "$each"))
-        ]
+        over_hosts = [_PLACES.format(processes=parameters.processes)]
         files: dict[Path, None] = {}
         for arm in OVER_HOSTS:
             job = jobs[arm].there or jobs[arm]
@@ -296,9 +293,7 @@ def _in_shell(job: Command) -> str:
 def _over_hosts(job: Command, launcher: Launcher) -> str:
     """Command of the job in a shell of the first host, with ranks on all hosts."""
     at = job.arguments.index(str(job.launched))
-    options = " ".join(
-        host_options(launcher.mpi, '"$places"', "$each", '"$AFERIR_ENTER"', '"$first"')
-    )
+    options = " ".join(host_options(launcher.mpi, '"$places"', '"$AFERIR_ENTER"', '"$first"'))
     line = [job.program.name, options, shlex.join(job.arguments[:at]), "sh -c", shlex.quote(RANK)]
     name = Path(job.arguments[at]).name
     return " ".join([*line, shlex.join([name, *job.arguments[at + 1 :]]), "2>&1"])

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from aferir.hosts import enter
 from aferir.programs.base import PROGRAM_FOLDER
-from aferir.programs.mpi import Mpi, host_options, slots
+from aferir.programs.mpi import Mpi, host_options
 
 
 def over_all(
@@ -25,13 +25,13 @@ def over_all(
         return line
     launcher, *words = line
     ranks = int(words[words.index("-n") + 1])
-    each = str(-(-ranks // len(names)))
+    each = -(-ranks // len(names))
     program = next(k for k, word in enumerate(words) if word.startswith(f"{PROGRAM_FOLDER}/"))
+    places = ",".join(f"{host}:{each}" for host in names)
     mpi: Mpi = "mpich" if PurePosixPath(launcher).name.endswith("mpich") else "openmpi"
-    places = ",".join(f"{host}:{slots(mpi, each)}" for host in names)
     return (
         launcher,
-        *host_options(mpi, places, each, str(enter.PATH), address),
+        *host_options(mpi, places, str(enter.PATH), address),
         *words[:program],
         *started(words[program]),
         *words[program + 1 :],

@@ -121,18 +121,8 @@ def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:
     return (*as_root, "--oversubscribe", "--bind-to", "none")
 
 
-def slots(mpi: Mpi, each: str) -> str:
-    """What follows the name of a host with `each` ranks, and a colon, in `host_options`.
-
-    Open MPI counts the processors of the host itself: told the number of ranks instead, it takes
-    the host for large enough, and ranks that wait do not yield to those without a processor. Four
-    ranks of lattice Boltzmann on two processors were 5 times as slow then.
-    """
-    return each if mpi == "mpich" else "auto"
-
-
-def host_options(mpi: Mpi, places: str, each: str, enter: str, address: str) -> tuple[str, ...]:
-    """Options of the launcher that place `each` ranks on every host of `places`, `NAME:SLOTS,...`.
+def host_options(mpi: Mpi, places: str, enter: str, address: str) -> tuple[str, ...]:
+    """Options of the launcher that place ranks on `NAME:RANKS,...`.
 
     `enter` is called as ssh would be. Without `address`, at which the other hosts reach the first,
     Hydra (MPICH's launcher) tells them the first one's name instead.
@@ -141,7 +131,7 @@ def host_options(mpi: Mpi, places: str, each: str, enter: str, address: str) -> 
         at = ("-localhost", address) if address else ()
         return ("-launcher", "ssh", "-launcher-exec", enter, *at, "-hosts", places)
     agent = ("--mca", "plm_rsh_agent", enter, "--mca", "plm_rsh_no_tree_spawn", "1")
-    return (*agent, "--host", places, "--map-by", f"ppr:{each}:node")
+    return (*agent, "--host", places)
 
 
 def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ HYDRA = ("-launcher", "ssh", "-launcher-exec", "/opt/aferir/enter", "-localhost"
 @pytest.mark.parametrize(
     ("launcher", "ranks", "placing"),
     [
-        ("mpirun.openmpi", "4", (*AGENT, "--host", "a:auto,b:auto", "--map-by", "ppr:2:node")),
-        ("mpirun.openmpi", "3", (*AGENT, "--host", "a:auto,b:auto", "--map-by", "ppr:2:node")),
+        ("mpirun.openmpi", "4", (*AGENT, "--host", "a:2,b:2")),
+        ("mpirun.openmpi", "3", (*AGENT, "--host", "a:2,b:2")),
         ("mpirun.mpich", "2", (*HYDRA, "-hosts", "a:1,b:1")),
     ],
 )
