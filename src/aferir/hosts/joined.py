@@ -17,6 +17,7 @@ from aferir.hosts.environment import RemoteInstance
 from aferir.model.overlay import PACKAGES, Overlay
 from aferir.model.variables import ENTER, PROGRAMS
 from aferir.programs.base import PROGRAM_FOLDER
+from aferir.programs.mpi import YIELDS
 
 _FOLDER = PROGRAM_FOLDER / "ssh"
 """Folder of keys and configuration in each instance."""
@@ -99,7 +100,7 @@ class Joined:
 
     def over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
         """Change a command of mpirun to place ranks in all instances; return others unchanged."""
-        return launching.over_all(line, self.names, self.addresses[0], lambda path: (path,))
+        return launching.over_all(line, self.names, self.addresses[0], _started)
 
     def served(self, timeout_s: float | None) -> AbstractContextManager[None]:
         """Do nothing: the instances reach one another by ssh, without the controller."""
@@ -119,3 +120,7 @@ class Joined:
                 remedy=f"an image of yours needs {', '.join(PACKAGES)} and the MPI in it",
             )
         return done.stdout.strip()
+
+
+def _started(path: str) -> tuple[str, ...]:
+    return ("sh", "-c", f'{YIELDS}exec "$0" "$@"', path)

@@ -42,7 +42,16 @@ _LIBRARY = "libaferir-mpi-{mpi}.so"
 _RATE_S = 1.0
 """Time in s after which hosts compare clocks again, the default of `aferir mpirun`."""
 
+YIELDS = (
+    '[ "${OMPI_COMM_WORLD_LOCAL_SIZE:-1}" -le "$(nproc)" ] || '
+    "export OMPI_MCA_mpi_yield_when_idle=1; "
+)
+"""Shell commands of a rank on one of several hosts: it yields while it waits if its host has more
+ranks than processors. Open MPI decides that by a host's slots, and is told its ranks as slots: four
+ranks of lattice Boltzmann on two processors had 22 Mflup/s, and 84 to 102 where they yield.
+"""
 RANK = (
+    f"{YIELDS}"
     "here=${AFERIR_HERE:-$AFERIR_PROGRAMS}; "
     f'[ -z "${PRELOAD}" ] || export LD_PRELOAD="$here/${PRELOAD}${{LD_PRELOAD:+:$LD_PRELOAD}}"; '
     'exec "$here/${0##*/}" "$@"'
