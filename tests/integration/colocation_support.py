@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from aferir.colocation import admission, attributes, leaving, remembered, service
@@ -24,6 +24,7 @@ for _ in sys.stdin:
     threading.Thread(target=time.sleep, args=(1000,)).start()
     print("started", flush=True)
 """
+_ATTEMPTS = 5
 
 
 @contextmanager
@@ -104,3 +105,23 @@ def start_thread(child: subprocess.Popen[str]) -> None:
     child.stdin.write("\n")
     child.stdin.flush()
     child.stdout.readline()
+
+
+def _used(tid: int) -> str:
+    return attributes.read_quickly(f"/proc/{tid}/schedstat").split()[0]
+
+
+def ran_within(tid: int, seconds: float) -> bool:
+    before = _used(tid)
+    return wait.until(lambda: _used(tid) != before, wait.after(seconds), period_s=0.01)
+
+
+def runs(tid: int) -> None:
+    """Wait until the thread runs, however long others keep it from the processor."""
+    before = _used(tid)
+    eventually(lambda: _used(tid) != before)
+
+
+def once(is_so: Callable[[], bool]) -> bool:
+    """Whether it holds in one of several attempts, as other programs reserve CPU time, too."""
+    return any(is_so() for _ in range(_ATTEMPTS))

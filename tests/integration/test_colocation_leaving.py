@@ -10,7 +10,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,15 @@ from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Schedule, Settings
-from aferir.linux import cgroup, journal, process, scheduling, wait
-from tests.integration.colocation_support import nothing_leaked, reserve, sound_account
+from aferir.linux import cgroup, journal, process, scheduling
+from tests.integration.colocation_support import (
+    nothing_leaked,
+    once,
+    ran_within,
+    reserve,
+    runs,
+    sound_account,
+)
 from tests.integration.support import own_state
 from tests.waiting import eventually
 
@@ -49,9 +56,8 @@ while True:
     time.sleep(2.0)
 """
 _OTHER = Attributes()
-_ATTEMPTS = 5
 _RELEASED_S = 10.0
-"""Several of the longest periods: what is reserved then is a leak."""
+"""Several of the longest periods: what is reserved after that is a leak."""
 _COUNTS_AGAIN = pytest.mark.skipif(
     tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 15),
     reason="before Linux 6.15 what is leaked stays so",
@@ -84,11 +90,6 @@ def child(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
         assert nothing_leaked(before)
 
 
-def _once(is_so: Callable[[], bool]) -> bool:
-    """Whether it holds in one of several attempts, as other programs reserve CPU time, too."""
-    return any(is_so() for _ in range(_ATTEMPTS))
-
-
 class _Clock:
     """A clock that stands still however long others keep us from the processor."""
 
@@ -114,21 +115,6 @@ def _reserved_for(tid: int, seconds: float, reservation: Attributes) -> None:
     attributes.write(tid, _OTHER)
 
 
-def _used(tid: int) -> str:
-    return attributes.read_quickly(f"/proc/{tid}/schedstat").split()[0]
-
-
-def _ran_within(tid: int, seconds: float) -> bool:
-    before = _used(tid)
-    return wait.until(lambda: _used(tid) != before, wait.after(seconds), period_s=0.01)
-
-
-def _runs(tid: int) -> None:
-    """Wait until the thread runs, however long others keep it from the processor."""
-    before = _used(tid)
-    eventually(lambda: _used(tid) != before)
-
-
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
 @pytest.mark.parametrize("period_s", [0.02, 0.4])
 def test_a_thread_whose_reservation_is_taken_while_it_is_throttled_runs_under_the_next_one(
@@ -137,10 +123,10 @@ def test_a_thread_whose_reservation_is_taken_while_it_is_throttled_runs_under_th
     reserve(child.pid, _reserved(period_s / 10, period_s))
     time.sleep(1.5 * period_s)
     leaving.put(child.pid, _OTHER)
-    _runs(child.pid)
+    runs(child.pid)
     time.sleep(leaving.away_s(_schedule(period_s / 10, period_s)))
     reserve(child.pid, _reserved(0.05, 0.1))
-    _runs(child.pid)
+    runs(child.pid)
     leaving.put(child.pid, _OTHER)
 
 
@@ -152,31 +138,42 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
     held = _schedule(0.004, 0.01)
     for _ in range(10):
         reserve(child.pid, attributes.of(held))
-        _runs(child.pid)
+        runs(child.pid)
         time.sleep(draw.uniform(0.0, 0.03))
         away_s = max(leaving.away_s(held), leaving.put(child.pid, _OTHER))
         time.sleep(away_s + draw.uniform(0.0, 0.03))
 
 
 @pytest.mark.parametrize("child", [_BUSY], indirect=True)
+@pytest.mark.parametrize("late_s", [0.0, 0.05])
 def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
-    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, late_s: float
 ) -> None:
-    """Simulates that the thread which saw it sleep is kept from the processor before it acts."""
+    """Simulates that the thread which saw it sleep is kept from the processor before it acts.
+
+    `late_s`: and after each act; where its next deadline is then too far ahead, it has to run so.
+    """
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
+    set_ = scheduling.set_
+
+    def set_late(tid: int, wanted: scheduling.SchedAttr) -> None:
+        set_(tid, wanted)
+        time.sleep(late_s)
+
     for _ in range(3):
         reserve(child.pid, attributes.of(held))
         time.sleep(draw.uniform(0.02, 0.04))
         with monkeypatch.context() as late:
             late.setattr(leaving, "_is_asleep_unthrottled", lambda *_: True)
+            late.setattr(scheduling, "set_", set_late)
             away_s = leaving.put(child.pid, _OTHER)
-        if away_s > _RELEASED_S:  # we were kept from it again
-            _runs(child.pid)
+        if away_s > _RELEASED_S:
+            runs(child.pid)
             break
         time.sleep(max(leaving.away_s(held), away_s))
         reserve(child.pid, attributes.of(held))
-        _runs(child.pid)
+        runs(child.pid)
         leaving.put(child.pid, _OTHER)
         time.sleep(leaving.away_s(held))
 
@@ -221,7 +218,7 @@ def test_a_thread_that_has_left_runs_at_nice_minus_20_until_it_returns(
     clock.now_s += away_s
     machine.apply(held, threads)
     assert attributes.read(child.pid).policy == attributes.DEADLINE
-    _runs(child.pid)
+    runs(child.pid)
     assert remembered.undo(entry) == []
 
 
@@ -235,13 +232,13 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
         _schedule(0.005, 0.01),
     )
     reserve(child.pid, _reserved(0.02, 0.2))
-    eventually(lambda: not _ran_within(child.pid, 0.05))
+    eventually(lambda: not ran_within(child.pid, 0.05))
     if leaving._account(child.pid) == (1, 0):
         pytest.skip("the kernel does not tell what is left of a reservation")
     attributes.write(child.pid, nothing)
     attributes.write(child.pid, _OTHER)
     # Until it is given a reservation in its sleep.
-    eventually(lambda: not _ran_within(child.pid, 0.3))
+    eventually(lambda: not ran_within(child.pid, 0.3))
     machine = Machine(entry := journal.write(remembered.KIND, {}))
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
     eventually(lambda: attributes.stat_fields(f"/proc/{child.pid}/stat")[0] != "S")
@@ -254,7 +251,7 @@ def test_a_thread_that_the_kernel_throttles_for_ever_runs_among_the_fair_from_th
     machine.apply(Settings(threads={child.pid: held}), {child.pid: child.pid})
     assert attributes.read(child.pid).policy == attributes.OTHER
     for _ in range(3):
-        _runs(child.pid)
+        runs(child.pid)
     assert remembered.undo(entry) == []
 
 
@@ -274,7 +271,7 @@ def test_an_account_below_0_is_counted_again_where_it_is_asked_for(
         below.append(found is not None and found.total < 0)
         return not below[-1] or admission.sound_bandwidth() == before
 
-    assert _once(is_counted)
+    assert once(is_counted)
     if not any(below):
         pytest.skip("this kernel gives nothing back twice, or does not tell")
 
@@ -294,7 +291,7 @@ def test_bandwidth_without_a_holder_is_gone_after_a_recount(
         admission.count_again()
         return admission.read_bandwidth() == before
 
-    assert _once(is_gone)
+    assert once(is_gone)
     if not any(leaks):
         pytest.skip("this kernel leaks no bandwidth, or does not tell")
 
@@ -320,13 +317,15 @@ def test_a_batch_group_that_comes_and_goes_meanwhile_changes_no_account(
         meanwhile.append(admission.read_bandwidth())
         return meanwhile == meanwhile[:1] * 3
 
-    assert _once(account_stays) and nothing_leaked(before)  # noqa: PT018
+    assert once(account_stays)
+    assert nothing_leaked(before)
 
 
 @pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
 def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
     child: subprocess.Popen[str],
 ) -> None:
+
     def nothing_stays() -> bool:
         before = sound_account()
         reserve(child.pid, _reserved(0.1, 2.5))
@@ -334,7 +333,7 @@ def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
         leaving.put(child.pid, _OTHER)
         return admission.read_bandwidth() == before
 
-    assert _once(nothing_stays)
+    assert once(nothing_stays)
 
 
 @pytest.mark.parametrize("child", [_ASLEEP, _BUSY], indirect=True)

@@ -94,11 +94,11 @@ def hostfile(description: Description) -> str:
 def mpi(cpus: int, host_cpus: int) -> str:
     """Parameters for Open MPI: TCP between nodes, over the cluster's own network only.
 
-    If all nodes on a host have more `cpus` than the host, waiting ranks yield; otherwise no
-    rank would make progress. Otherwise Open MPI itself decides by a node's slots: told 0, its ranks
-    do not yield on a node that has more of them than slots either, and four ranks of lattice
-    Boltzmann on two CPUs were 7 times as slow as natively. A daemon takes a node for dead after
-    11 s on a connection without data on their way (tcp(7)); `running.run` sees its death before.
+    If all nodes on a host have more `cpus` than the host, waiting ranks are told to yield, as no
+    rank would make progress otherwise. Else Open MPI decides, by a node's slots. Told not to yield,
+    four ranks of lattice Boltzmann on a node of two CPUs were 7 times as slow as natively. A daemon
+    takes a node for dead after 11 s on a connection without data on their way (tcp(7));
+    `running.run` sees its death before.
     """
     lines = [
         "pml = ob1",
