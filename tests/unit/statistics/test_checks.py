@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, norm
+from scipy.stats import kendalltau, norm, shapiro
 
 from aferir.statistics.checks import (
     all_warnings,
@@ -53,6 +53,23 @@ def test_normality_states_its_limits() -> None:
     assert skewed.warnings[0].code == "not-normal"
     assert normality(np.zeros(20)).p_value is None
     assert normality(np.random.default_rng(1).normal(0, 1, 6000)).p_value is None
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 11, 12, 13, 100, 5000])
+@pytest.mark.parametrize("shape", ["normal", "exponential", "uniform", "ties"])
+def test_normality_is_that_of_shapiro_and_wilk(n: int, shape: str) -> None:
+    rng = np.random.default_rng(n)
+    of = {
+        "normal": rng.normal(10, 2, n),
+        "exponential": rng.exponential(1, n),
+        "uniform": rng.uniform(-1, 1, n),
+        "ties": np.append(rng.integers(0, 3, n - 1), 4.0),
+    }
+    known = shapiro(of[shape]).pvalue  # by quantiles of seven digits (AS 241)
+    assert normality(of[shape]).p_value == pytest.approx(known, rel=1e-5, abs=1e-15)
+    # Evenly spaced, three samples are as normal as can be.
+    assert normality([1.0, 2.0, 3.0]).p_value == pytest.approx(1)
+    assert normality([1.0, 1.0, 1e300]).p_value == pytest.approx(0, abs=1e-7)
 
 
 @pytest.mark.parametrize("n", [10, 11, 33, 34])
