@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from aferir import registry
+from aferir.environments import groups
 from aferir.environments.base import Environment, Instance
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import cgroup, journal, undo
@@ -70,6 +71,20 @@ def test_its_processes_are_in_its_groups(instance: Instance) -> None:
     with spinning(instance) as program:
         program.until_it_computes()
         assert all(len(cgroup.members(folder)) >= 3 for folder in folders)
+
+
+def test_what_is_paused_in_a_group_below_its_own_ends_with_it(environment: Environment) -> None:
+    """As an instance that was made in it, and whose maker was killed while it was paused."""
+    instance = environment.allocate(spec())
+    version = "freezer" if "freezer" in instance.accounting.cgroups else "unified"
+    own = instance.accounting.cgroups[version]
+    below = own / "below"
+    below.mkdir()
+    for pid in cgroup.members(own):
+        (below / "cgroup.procs").write_text(str(pid), encoding="ascii")
+    groups.freeze({version: below}, frozen=True)
+    instance.release()
+    assert leftovers() == []
 
 
 def test_a_failed_start_leaves_nothing(environment: Environment) -> None:

@@ -34,7 +34,7 @@ HOSTS = {
         6,
     ),
     "test_io_cells": ("held_to_its_rate", 2),
-    "test_container": ("quota or competes or paused", 3),
+    "test_container": ("quota or competes or paused", 4),
 }
 """Files of the host's tests: which of their tests run in the guest (`pytest -k`), and how many of
 them pass at least. Threads, files and processors, which groups do not change, are tested on the

@@ -272,15 +272,16 @@ def _remove_empty(folder: Path) -> None:
 
 
 def let_die(folder: Path) -> None:
-    """Remove what would prevent the group's processes from dying by SIGKILL.
+    """Remove what would prevent processes of the group, and of those below, from dying by SIGKILL.
 
     A frozen process does not die until it is thawed (freezer-subsystem.rst), nor does one that gets
     no CPU time because of its weight or quota: exiting takes some.
     """
-    for file, value in _LIVELY:
-        if (folder / file).exists():
-            with contextlib.suppress(OSError):
-                (folder / file).write_text(value, encoding="ascii")
+    for group in [folder, *_below(folder)]:
+        for file, value in _LIVELY:
+            if (group / file).exists():
+                with contextlib.suppress(OSError):
+                    (group / file).write_text(value, encoding="ascii")
 
 
 def _die_elsewhere(folder: Path, name: str, have: Layout) -> None:

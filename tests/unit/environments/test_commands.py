@@ -193,14 +193,18 @@ def test_the_reason_why_a_container_did_not_start_is_lxcs_first_error() -> None:
 
 
 def test_what_keeps_a_group_from_dying_is_lifted(tmp_path: Path) -> None:
+    below = tmp_path / "made/inside"
+    below.mkdir(parents=True)
     for file in ("freezer.state", "cpu.idle", "cpu.cfs_quota_us"):
         (tmp_path / file).touch()
+        (below / file).touch()
     cgroup.let_die(tmp_path)
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        "freezer.state": "THAWED",
-        "cpu.idle": "0",
-        "cpu.cfs_quota_us": "-1",
-    }
+    for group in (tmp_path, below):
+        assert {path.name: path.read_text() for path in group.iterdir() if path.is_file()} == {
+            "freezer.state": "THAWED",
+            "cpu.idle": "0",
+            "cpu.cfs_quota_us": "-1",
+        }
 
 
 def test_what_a_guest_says_while_it_does_not_boot_is_text_alone() -> None:

@@ -268,17 +268,17 @@ def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None
     It also cleans up after a dead owner. Errors: OSError if a process, a group or a folder is
     left; then the entry is left too.
     """
-    folder = folder_of(entry)
+    folder, name, have = folder_of(entry), name_of(entry), cgroup.layout()
+    for group in cgroup.find(name, have):
+        cgroup.let_die(group)  # else it would be waited for in vain
     if monitor is not None and monitor.poll() is None:
         with contextlib.suppress(AferirError):
-            process.run(
-                config_file.stop_command(folder.parent, name_of(entry)), timeout_s=10, check=False
-            )
+            process.run(config_file.stop_command(folder.parent, name), timeout_s=10, check=False)
         with contextlib.suppress(subprocess.TimeoutExpired):
             monitor.wait(5)
         process.end(monitor)
     undo.kill_marked(entry.id)
-    cgroup.remove(name_of(entry), cgroup.layout())
+    cgroup.remove(name, have)
     undo.remove_tree(folder)
     journal.erase(entry)
 
