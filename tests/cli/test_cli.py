@@ -159,6 +159,15 @@ def test_checking_a_file_starts_nothing(folder: Path) -> None:
     assert not (folder / "runs").exists()
 
 
+def test_too_few_repetitions_for_a_claim_are_told_before_anything_starts(folder: Path) -> None:
+    other = '[[environment]]\nname = "other"\nkind = "native"\ncpus = 1\nmemory = "1 GiB"\n'
+    (folder / "two.toml").write_text(EXPERIMENT + other, encoding="utf-8")
+    said = "2 repetitions are too few to claim a difference between two environments"
+    assert said in aferir(folder, "run", "two.toml", "--check").stdout
+    assert said in aferir(folder, "run", "two.toml", "--json").stderr
+    assert "too few" not in aferir(folder, "run", "small.toml", "--check").stdout
+
+
 def test_cleaning_a_clean_machine_says_so(folder: Path) -> None:
     done = aferir(folder, "clean", "--json")
     assert json.loads(done.stdout) == {"removed": [], "problems": [], "of_others": []}

@@ -81,12 +81,14 @@ def execute(options: argparse.Namespace) -> int:
         plan = planned(msgspec.structs.replace(limits, others=like_it))
     if options.check:
         print(f"{options.experiment} is right: {_size(plan)}")
-        for text in plan.shrunk:
+        for text in (*plan.shrunk, *_shortage(plan)):
             print(f"- {text}")
         return 0
 
     from aferir.cli.running import carry_out, reached
 
+    for text in _shortage(plan):
+        print(text, file=sys.stderr)
     if options.dask is not None:
         return report_run(_on_dask(plan, experiment, options), json=options.json)
     with reached(plan.hosts) as others:
@@ -104,6 +106,18 @@ def _size(plan: Plan) -> str:
     repetitions = len(plan.cells) * (plan.warmup + plan.stop.maximum)
     limit = format_duration(plan.time_limit_s)
     return f"{len(plan.cells)} cells, at most {repetitions} repetitions within {limit}"
+
+
+def _shortage(plan: Plan) -> list[str]:
+    """Says so if the plan's repetitions cannot claim any difference between its environments."""
+    from aferir.model.plan import environment_family
+    from aferir.statistics.claims import shortage
+
+    baseline = {c.group for c in plan.cells if environment_family(c.environment) == plan.baseline}
+    compared = [c for c in plan.cells if environment_family(c.environment) != plan.baseline]
+    comparisons = sum(cell.group in baseline for cell in compared) if plan.design is None else 0
+    text = shortage(plan.stop.maximum, comparisons)
+    return [text] if text else []
 
 
 def _other_machine(options: argparse.Namespace) -> HostLimits:

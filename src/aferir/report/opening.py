@@ -14,6 +14,7 @@ from aferir.report.formatting import change, labelled, listing, percent
 from aferir.report.model import CellResult, Evaluation, Rank
 from aferir.report.overview import WORST, Failed, Overview, overview
 from aferir.report.sentences import outcome_of, stalled
+from aferir.statistics.claims import shortage
 from aferir.statistics.verdict import Outcome
 
 _LETTERS = 110
@@ -34,7 +35,7 @@ def opening(evaluation: Evaluation) -> tuple[str, ...]:
         return explained
     if too_long(evaluation):
         return lines(evaluation)
-    return tuple(sentence.text for sentence in evaluation.sentences)
+    return (*(sentence.text for sentence in evaluation.sentences), *_shortage(evaluation))
 
 
 def explanation_lines(evaluation: Evaluation) -> tuple[str, ...]:
@@ -46,7 +47,8 @@ def explanation_lines(evaluation: Evaluation) -> tuple[str, ...]:
 def lines(evaluation: Evaluation) -> tuple[str, ...]:
     """Summary of a run in a few lines, however many comparisons it has."""
     seen = overview(evaluation)
-    found = [_counts(seen), *_overall(evaluation.ranking), *_costly(seen)]
+    found = [_counts(seen), *_shortage(evaluation)]
+    found += [*_overall(evaluation.ranking), *_costly(seen)]
     found += _stalls(seen, evaluation.cells)
     found += [_failures(seen.failed)] if seen.failed else []
     emulated = [one.environment for one in seen.environments if one.emulated]
@@ -57,6 +59,17 @@ def lines(evaluation: Evaluation) -> tuple[str, ...]:
             "machines under KVM; no claim is made."
         )
     return tuple(found)
+
+
+def _shortage(evaluation: Evaluation) -> list[str]:
+    """Why nothing is claimed, if the repetitions were too few for any claim."""
+    ratios = [
+        cell.ratio
+        for cell in evaluation.cells
+        if cell.ratio is not None and cell.ratio.p_value is not None and not cell.emulated
+    ]
+    text = shortage(max((ratio.n for ratio in ratios), default=0), len(ratios))
+    return [f"{text}."] if text else []
 
 
 def _counts(seen: Overview) -> str:

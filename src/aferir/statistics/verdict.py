@@ -15,6 +15,7 @@ import msgspec
 from scipy import special
 
 from aferir.model.record import Warning
+from aferir.statistics.claims import ALPHA, FAMILY_ALPHA
 from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import Ratio
 
@@ -32,11 +33,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     level: float = 0.95
     """Confidence level of the reported intervals."""
-    alpha: float = 0.0125
+    alpha: float = ALPHA
     """Largest p value of a claimed difference: up to four comparisons together err in at most 5 %
     of runs, and from five on Holm's adjustment is stricter.
     """
-    family_alpha: float = 0.05
+    family_alpha: float = FAMILY_ALPHA
     """Largest p value after Holm's adjustment over all comparisons of the run."""
     threshold: float = 0.01
     """Smallest relative difference that matters; 0.01 is 1 %."""
