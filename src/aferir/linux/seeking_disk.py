@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from aferir.linux.journal import Entry
 
 _PROGRAMS = ("nbdkit", "nbdfuse")
 _START_S = 60.0
+_EXECUTED_S = 0.2
 _DETACHED = 'log=$1; shift; setsid "$@" > "$log" 2>&1 < /dev/null &'
 
 
@@ -53,7 +55,7 @@ def serve(entry: Entry, file: Path, seek_s: float) -> Path:
     )
     # Unlike Path's, this says of what is mounted no more that it is not there.
     is_shown = partial(os.path.exists, shown(file))
-    wait.until(lambda: is_shown() or not _runs(entry), wait.after(_START_S))
+    wait.until(lambda: is_shown() or _ended(entry), wait.after(_START_S))
     if not is_shown():
         last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
         raise ProgramError(f"nbdfuse did not start: {' '.join(last) or 'it said nothing'}")
@@ -78,6 +80,14 @@ def give_back(entry: Entry, file: Path) -> None:
     for path in (_over(file), file.with_suffix(".log")):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
+
+
+def _ended(entry: Entry) -> bool:
+    """Whether two looks see no process: in execve(2), the environment of one cannot be read."""
+    if _runs(entry):
+        return False
+    time.sleep(_EXECUTED_S)
+    return not _runs(entry)
 
 
 def _runs(entry: Entry) -> bool:
