@@ -109,7 +109,10 @@ def _size(plan: Plan) -> str:
 
 
 def _shortage(plan: Plan) -> list[str]:
-    """Says so if the plan's repetitions cannot claim any difference between its environments."""
+    """Says so if the plan's repetitions cannot claim any difference between its environments.
+
+    What is left out or emulated, which nobody knows yet, is not compared, and fewer may do then.
+    """
     from aferir.model.plan import environment_family
     from aferir.statistics.claims import shortage
 
@@ -117,7 +120,7 @@ def _shortage(plan: Plan) -> list[str]:
     compared = [c for c in plan.cells if environment_family(c.environment) != plan.baseline]
     comparisons = sum(cell.group in baseline for cell in compared) if plan.design is None else 0
     text = shortage(plan.stop.maximum, comparisons)
-    return [text] if text else []
+    return [f"{text}, unless environments are left out or emulated"] if text else []
 
 
 def _other_machine(options: argparse.Namespace) -> HostLimits:

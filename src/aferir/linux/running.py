@@ -90,6 +90,11 @@ def is_stopped(pid: int) -> bool:
     return any(_state(process) == _STOPPED for process in descendants(pid))
 
 
+def has_ended(pid: int) -> bool:
+    """True if a process is no more, or waits only for its parent to notice (proc(5), Z and X)."""
+    return _state(pid) in ("", "Z", "X")
+
+
 def descendants(pid: int) -> Iterator[int]:
     """Descendants of a process, without itself (/proc/PID/task/TID/children, proc(5))."""
     try:  # a process may end at any moment; Path.glob raises an error then

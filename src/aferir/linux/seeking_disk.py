@@ -10,18 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import time
 from functools import partial
 from pathlib import Path
 
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process, seeking_plugin, undo, wait
+from aferir.linux import process, running, seeking_plugin, undo, wait
 from aferir.linux.journal import Entry
 
 _PROGRAMS = ("nbdkit", "nbdfuse")
 _START_S = 60.0
-_EXECUTED_S = 0.2
-_DETACHED = 'log=$1; shift; setsid "$@" > "$log" 2>&1 < /dev/null &'
+_DETACHED = 'log=$1; shift; setsid "$@" > "$log" 2>&1 < /dev/null & echo $!'
 
 
 def shown(file: Path) -> Path:
@@ -43,7 +41,7 @@ def serve(entry: Entry, file: Path, seek_s: float) -> Path:
     log = file.with_suffix(".log")
     plugin = Path(seeking_plugin.__file__)
     server = ("nbdkit", "-s", "--exit-with-parent", "python", str(plugin))
-    process.run(
+    started = process.run(
         ["sh", "-c", _DETACHED, "sh", str(log), "nbdfuse", str(shown(file)), "--command", *server],
         environment={
             undo.MARK: entry.id,
@@ -55,7 +53,8 @@ def serve(entry: Entry, file: Path, seek_s: float) -> Path:
     )
     # Unlike Path's, this says of what is mounted no more that it is not there.
     is_shown = partial(os.path.exists, shown(file))
-    wait.until(lambda: is_shown() or _ended(entry), wait.after(_START_S))
+    has_ended = partial(running.has_ended, int(started.stdout))
+    wait.until(lambda: is_shown() or has_ended(), wait.after(_START_S))
     if not is_shown():
         last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
         raise ProgramError(f"nbdfuse did not start: {' '.join(last) or 'it said nothing'}")
@@ -80,18 +79,6 @@ def give_back(entry: Entry, file: Path) -> None:
     for path in (_over(file), file.with_suffix(".log")):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-
-
-def _ended(entry: Entry) -> bool:
-    """Whether two looks see no process: in execve(2), the environment of one cannot be read."""
-    if _runs(entry):
-        return False
-    time.sleep(_EXECUTED_S)
-    return not _runs(entry)
-
-
-def _runs(entry: Entry) -> bool:
-    return bool(undo.marked(entry.id))
 
 
 def _folder(file: Path) -> Path:

@@ -27,7 +27,7 @@ _SMALL = 11
 
 
 def p_value(values: Array) -> float:
-    """Of 3 to 5000 finite values that are not all equal.
+    """P value of normality for 3 to 5000 finite values that are not all equal.
 
     It is 0 where so few values are further from normal than the approximation reaches.
     """

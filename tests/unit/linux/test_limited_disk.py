@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aferir.errors import MissingError
-from aferir.linux import seeking_plugin, undo
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import seeking_disk, seeking_plugin, undo
+from aferir.linux.journal import Entry
 from aferir.linux.limited_disk import (
     NO_LIMITS,
     Limits,
@@ -69,6 +70,20 @@ def test_a_disk_that_seeks_keeps_what_was_written_and_leaves_nothing() -> None:
         give_back(entry)
     assert [path for path in file_of(entry).parent.iterdir() if entry.id in path.name] == []
     assert undo.processes(lambda _, variables: variables.get(undo.MARK) == entry.id) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a disk of one's own takes root")
+def test_a_server_that_ends_at_once_is_told_with_what_it_said(tmp_path: Path) -> None:
+    entry = Entry(id="f00d", kind="disk", owner_pid=1, owner_started=0, boot_id="", details={})
+    file = tmp_path / "there_is_none"
+    try:
+        with pytest.raises(ProgramError, match=r"nbdfuse did not start: .*nbd"):
+            seeking_disk.serve(entry, file, 1e-4)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.remedy}")
+    finally:
+        seeking_disk.give_back(entry, file)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_head_seeks_where_a_request_is_elsewhere_until_nobody_measures(tmp_path: Path) -> None:
