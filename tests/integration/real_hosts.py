@@ -71,8 +71,11 @@ PasswordAuthentication no
 PermitRootLogin yes
 StrictModes no
 LogLevel ERROR
+SetEnv OMPI_MCA_mpi_yield_when_idle=1
 {more}
 """
+"""The hosts share the processors of one machine, beside other tests: a rank that waits for one of
+another host gives way to it."""
 _GUEST = r"""
 set -e
 ip link set vec0 up

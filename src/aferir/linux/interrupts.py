@@ -52,12 +52,12 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def delayed() -> Iterator[None]:
-    """Handle signals that come within the block, in which a process is forked, after it.
+    """Handle signals that come within the block, in which a process is made, after it.
 
-    The first Python code to run after fork(2) is that of hooks (os.register_at_fork), at whose
-    beginning Python calls the handlers. What a handler raises there is dropped: the command would
-    not end. The hook of `logging` would not release its lock, for which the next fork waits for
-    ever if another thread makes it.
+    The process would be lost. And the first Python code to run after fork(2) is that of hooks
+    (os.register_at_fork), at whose beginning Python calls the handlers. What a handler raises there
+    is dropped: the command would not end. The hook of `logging` would not release its lock, for
+    which the next fork waits for ever if another thread makes it.
     """
     came: list[int] = []
     numbers = [number for number in _RAISING if callable(signal.getsignal(number))]

@@ -8,21 +8,19 @@ permits it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
-import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import interrupts, starting, steady, wait
+from aferir.linux import interrupts, spawn, starting, steady, wait
 from aferir.linux.running import is_stopped
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ ALONE = ("unshare", "--fork", "--pid", "--kill-child")
 """Prefix of a command run as root, by which all its descendants are killed with it, however aferir
 ends. Only descendants that change their own credentials are not (prctl(2), PR_SET_PDEATHSIG).
 """
-_PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _REST_S = 0.2
 """Time limit in s for reading the last output of a killed child, which is in the pipes by then.
@@ -48,7 +45,6 @@ _RULE = re.compile(r"-{70,}")
 """Line of dashes that begins and ends each message of Open MPI."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
 """Prefix of lines that Open MPI and its libevent print, sometimes after a rank's end."""
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -193,25 +189,23 @@ def start(
     prctl(2) with their values; if the kernel refuses one the child exits with 126. `handles` are
     file descriptors that it inherits under the same numbers. Unless `survives_us` is set, the child
     is killed when the *thread* that called this function ends (prctl(2), PR_SET_PDEATHSIG), so call
-    it from the main thread.
+    it from the main thread. Errors: MissingError of the program, ProgramError of what it is set to.
     """
     variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
+    parent = 0 if survives_us else os.getpid()
+    setup = spawn.Setup(parent, tuple(cpus), tuple(cgroups), tuple(controls))
     child: subprocess.Popen[str] | None = None
     try:
         with starting.named(), interrupts.delayed():
-            child = subprocess.Popen(
-                list(command),
+            child = spawn.spawn(
+                command,
+                setup,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                env=variables,
-                cwd=directory,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                process_group=0,
-                pass_fds=tuple(handles),
-                preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), tuple(controls), survives_us),
+                variables=variables,
+                directory=directory,
+                handles=handles,
             )
     except FileNotFoundError:
         raise MissingError(
@@ -296,29 +290,6 @@ def _of_the_program(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def _child_setup(
-    cpus: tuple[int, ...],
-    cgroups: tuple[Path, ...],
-    controls: tuple[tuple[int, int], ...],
-    survives_us: bool,
-) -> Callable[[], None]:
-    parent = os.getpid()
-
-    def setup() -> None:
-        for folder in cgroups:  # 0 stands for the writer itself (cgroups(7))
-            (folder / "cgroup.procs").write_text("0", encoding="ascii")
-        if cpus:
-            os.sched_setaffinity(0, cpus)
-        for option, value in controls:
-            if _libc.prctl(option, value, 0, 0, 0) != 0:
-                os._exit(126)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if not survives_us:
-            _end_with(parent)
-
-    return setup
-
-
 @contextlib.contextmanager
 def workers(count: int) -> Iterator[Executor]:
     """Pool of worker processes that run functions of ours concurrently.
@@ -339,12 +310,5 @@ def workers(count: int) -> Iterator[Executor]:
 
 
 def _work_for(parent: int) -> None:
-    _end_with(parent)
+    spawn.end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _end_with(parent: int) -> None:
-    """Have the kernel kill this process when the thread that started it, in `parent`, ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the request took effect
-        os._exit(127)

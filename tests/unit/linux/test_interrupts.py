@@ -6,9 +6,11 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from aferir import installed
 from aferir.linux import process
 from aferir.linux.interrupts import ending_signals
 
@@ -85,6 +87,7 @@ import ctypes, functools, os, signal, threading
 
 os.register_at_fork(after_in_parent=functools.partial(getattr(ctypes.CDLL(None), "raise"), 2))
 import logging
+from aferir import installed
 from aferir.linux import process
 
 try:
@@ -101,6 +104,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_signal_during_a_fork_interrupts_and_leaves_no_lock() -> None:
-    done = process.run([sys.executable, "-c", _DURING_A_FORK])
+def test_a_signal_during_a_fork_interrupts_and_leaves_no_lock(tmp_path: Path) -> None:
+    none = {installed.FOLDER_VARIABLE: str(tmp_path)}  # without our program, Python forks itself
+    done = process.run([sys.executable, "-c", _DURING_A_FORK], environment=none)
     assert (done.stdout, done.stderr) == ("interrupted, and its lock is free\n", "")
