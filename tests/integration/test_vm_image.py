@@ -11,7 +11,7 @@ from aferir.environments.base import Environment
 from aferir.environments.qemu.spec import GuestSpec
 from aferir.errors import ProgramError, UsageError
 from aferir.image import userland
-from aferir.linux import journal, process
+from aferir.linux import journal, process, sparse
 from tests.integration.support import own_state, usable
 
 pytestmark = pytest.mark.integration
@@ -43,8 +43,7 @@ def disk_of(folder: Path, root: Path) -> Path:
         file.truncate(_BEGIN + size + _MIB)
     table = f"label: gpt\nstart=2048, size=8192\nstart={_BEGIN // 512}, size={size // 512}\n"
     process.run(["sfdisk", "--quiet", str(disk)], input_text=table)
-    place = [f"of={disk}", "bs=1M", f"seek={_BEGIN // _MIB}", "conv=sparse,notrunc"]
-    process.run(["dd", f"if={root}", *place, "status=none"])
+    sparse.copy_into(disk, root, _BEGIN)
     return disk
 
 

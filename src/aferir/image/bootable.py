@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aferir.errors import MissingError
 from aferir.image import initramfs
-from aferir.linux import process
+from aferir.linux import process, sparse
 from aferir.machine import packages
 
 DRIVERS = (
@@ -30,7 +30,7 @@ DRIVERS = (
 """Drivers of the disks and networks of QEMU, VirtualBox, Xen, EC2 (Xen and Nitro) and VMware."""
 ROOT_LABEL = "aferir-node"
 _BOOT_LABEL = "AFERIR-BOOT"
-_PROGRAMS = ("dd", "e2label", "grub-mkimage", "mcopy", "mformat", "mmd", "sfdisk")
+_PROGRAMS = ("e2label", "grub-mkimage", "mcopy", "mformat", "mmd", "sfdisk")
 _GRUB = Path("/usr/lib/grub")
 _BIOS, _UEFI = "i386-pc", "x86_64-efi"
 _LOADERS = {_BIOS: "grub-pc-bin", _UEFI: "grub-efi-amd64-bin"}
@@ -98,8 +98,7 @@ def make(root: Path, kernel: Path, archive: bytes, disk: Path, work: Path) -> No
         stream.truncate((_ROOT_AT + size + _MIB) * _SECTOR)  # the last MiB has the second GPT
     _run(["sfdisk", "-q", str(disk)], _PARTITIONS.format(size=size))
     for piece, at in ((boot, _BOOT_AT), (root, _ROOT_AT)):
-        copied = (f"if={piece}", f"of={disk}", f"seek={at // _MIB}")
-        _run(["dd", *copied, "bs=1M", "conv=notrunc,sparse", "status=none"])
+        sparse.copy_into(disk, piece, at * _SECTOR)
     _put_bios_loader(disk, core)
 
 
