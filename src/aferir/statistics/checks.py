@@ -13,10 +13,9 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 import scipy  # it imports its `stats` when that is first used, which takes longer than `special`
-from scipy import special
 
 from aferir.model.record import Warning
-from aferir.statistics import shapiro_wilk
+from aferir.statistics import distributions, shapiro_wilk
 from aferir.statistics.arrays import Array, Values, finite, quantile
 from aferir.statistics.intervals import LEAST
 
@@ -113,8 +112,8 @@ def autocorrelation(values: Values) -> Autocorrelation:
     lags = min(5, n // 4)
     r = [float((centred[k:] * centred[:-k]).sum()) / power for k in range(1, lags + 1)]
     q = n * (n + 2) * sum(x**2 / (n - k) for k, x in enumerate(r, start=1))
-    p_value = float(special.chdtrc(lags, q))
-    bound = -float(special.ndtri(SIGNIFICANCE / 2)) / math.sqrt(n)
+    p_value = distributions.above_chi_squared(lags, q)
+    bound = -distributions.normal_quantile(SIGNIFICANCE / 2) / math.sqrt(n)
     warnings: tuple[Warning, ...] = ()
     if p_value < SIGNIFICANCE:
         warnings = (
@@ -193,7 +192,7 @@ def _kendall(array: Array) -> tuple[float, float]:
     comparable = pairs - sum(t * (t - 1) // 2 for t in ties)
     score = comparable - 2 * discordant
     variance = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
-    p_value = 2 * float(special.ndtr(-abs(score) / math.sqrt(variance)))
+    p_value = 2 * distributions.normal(-abs(score) / math.sqrt(variance))
     return score / math.sqrt(pairs * comparable), p_value
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array
 from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import FREEDOM
@@ -50,7 +50,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     def half_width(self, level: float, family: int = 1) -> float:
         """Half-width of an interval; `level` holds for `family` intervals together (Bonferroni)."""
         tail = (1 - level) / family / 2
-        return -float(special.stdtrit(self.freedom, tail)) * self.error
+        return -distributions.student_quantile(self.freedom, tail) * self.error
 
     def interval(self, level: float, family: int = 1) -> Interval:
         """Confidence interval of the contrast; `level` holds for `family` intervals together."""
@@ -62,7 +62,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
         if self.error == 0:
             return 0.0 if self.estimate else 1.0
         score = abs(self.estimate) / self.error
-        return min(1.0, family * 2 * float(special.stdtr(self.freedom, -score)))
+        return min(1.0, family * 2 * distributions.student(self.freedom, -score))
 
 
 def locate_arms(logs: Array) -> Arms | None:

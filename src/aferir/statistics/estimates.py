@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.intervals import Interval
 from aferir.statistics.student import satterthwaite
 from aferir.statistics.summary import Summary
@@ -64,8 +64,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         if self.error is None:
             return None
         if math.isinf(self.freedom):
-            return float(special.ndtri((1 + level) / 2)) * self.error
-        return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
+            return distributions.normal_quantile((1 + level) / 2) * self.error
+        return distributions.student_quantile(self.freedom, (1 + level) / 2) * self.error
 
 
 def of_summary(summary: Summary) -> Estimate | None:
@@ -82,8 +82,8 @@ def of_interval(value: float, interval: Interval | None, n: int) -> Estimate:
     """Estimate whose error is that of a normal distribution with this interval."""
     if interval is None:
         return Estimate(value=value, n=n)
-    error = (interval.high - interval.low) / 2 / float(special.ndtri((1 + interval.level) / 2))
-    return Estimate(value=value, error=error, n=n)
+    reach = distributions.normal_quantile((1 + interval.level) / 2)
+    return Estimate(value=value, error=(interval.high - interval.low) / 2 / reach, n=n)
 
 
 def quotient(above: Estimate, below: Estimate) -> Estimate:

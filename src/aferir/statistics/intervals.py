@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array, Values, finite
 
 LEAST = 3
@@ -39,7 +39,7 @@ def around(
     centre: float, standard_error: float, freedom: float, level: float, method: str
 ) -> Interval:
     """Interval centre ± t · standard error; `freedom` (degrees of freedom) may be fractional."""
-    half = float(special.stdtrit(freedom, (1 + level) / 2)) * standard_error
+    half = distributions.student_quantile(freedom, (1 + level) / 2) * standard_error
     return Interval(centre - half, centre + half, level, method)
 
 
@@ -65,7 +65,7 @@ def quantile_interval(values: Array, quantile: float, level: float) -> tuple[flo
 def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
     """Ranks (from 1) of the samples that bound a quantile; below 1 or above n if n is too small."""
     tail = (1 - level) / 2
-    covered = special.bdtr(np.arange(n), n, quantile)
+    covered = distributions.binomials(n, quantile)
     # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
     high = int(np.searchsorted(covered, 1 - tail)) + 1
     return int(np.searchsorted(covered, tail, side="right")), high
@@ -91,7 +91,7 @@ def _rank(n: int, level: float) -> tuple[int, float]:
     """Rank k of `median_interval`, and its coverage; k is 0 if there is none. Cached by n."""
     for k in range(n // 2, 0, -1):
         # P(X(k) <= median < X(n-k+1)) with B ~ Binomial(n, 1/2).
-        covered = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))
+        covered = 1 - 2 * distributions.binomial(k - 1, n, 0.5)
         if covered >= level:
             return k, covered
     return 0, 0.0

@@ -12,9 +12,9 @@ import math
 
 import msgspec
 import numpy as np
-from scipy import special
 
 from aferir.model.record import Warning
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array, Values, exp, paired_logs, positive_logs
 from aferir.statistics.dependence import Dependence, dependence, doubts
 from aferir.statistics.intervals import LEAST, Interval
@@ -150,7 +150,9 @@ def at_level(ratio: Ratio, level: float) -> Interval | None:
     shown = ratio.interval
     if ratio.estimate is None or shown is None or ratio.freedom is None:
         return None
-    half, given = (float(special.stdtrit(ratio.freedom, (1 + x) / 2)) for x in (level, shown.level))
+    half, given = (
+        distributions.student_quantile(ratio.freedom, (1 + x) / 2) for x in (level, shown.level)
+    )
     centre = math.log(ratio.estimate)
     low, high = (centre + (_log(end) - centre) * half / given for end in (shown.low, shown.high))
     return Interval(exp(low), exp(high), level, ratio.method)
@@ -304,11 +306,11 @@ def _over(distance: float, error: float) -> float:
 
 
 def _normal_quantile(level: float) -> float:
-    return float(special.ndtri((1 + level) / 2))
+    return distributions.normal_quantile((1 + level) / 2)
 
 
 def _normal_p(score: float) -> float:
-    return 2 * float(special.ndtr(-score))
+    return 2 * distributions.normal(-score)
 
 
 def _log(x: float) -> float:

@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array
 from aferir.statistics.ratio import Ratio
 
@@ -119,8 +119,8 @@ def score_of(ratio: Ratio, at_most: float) -> float | None:
     above = math.log(ratio.estimate) - math.log1p(at_most)
     if ratio.log_error == 0:
         return math.copysign(math.inf, above)
-    tail = float(special.stdtr(ratio.freedom, -abs(above) / ratio.log_error))
-    return math.copysign(-float(special.ndtri(max(tail, 1e-300))), above)
+    tail = distributions.student(ratio.freedom, -abs(above) / ratio.log_error)
+    return math.copysign(-distributions.normal_quantile(max(tail, 1e-300)), above)
 
 
 def visible(spread: float, rounds: int, limits: Limits, *, power: float = 0.95) -> float:
@@ -130,7 +130,7 @@ def visible(spread: float, rounds: int, limits: Limits, *, power: float = 0.95) 
     """
     if rounds < 1:
         return math.inf
-    needed = bounds((1.0,), limits.alpha)[0] + float(special.ndtri(power))
+    needed = bounds((1.0,), limits.alpha)[0] + distributions.normal_quantile(power)
     return math.expm1(needed * spread / math.sqrt(rounds))
 
 
@@ -145,6 +145,6 @@ def rounds_needed(ratio: Ratio, limits: Limits, *, power: float = 0.8) -> int | 
     if above == 0:
         return None
     level = limits.alpha if above > 0 else limits.beta
-    needed = bounds((1.0,), level)[0] + float(special.ndtri(power))
+    needed = bounds((1.0,), level)[0] + distributions.normal_quantile(power)
     spread = ratio.log_error * math.sqrt(ratio.n)
     return math.ceil((needed * spread / above) ** 2)

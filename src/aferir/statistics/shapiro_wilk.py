@@ -10,8 +10,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array
 
 # Coefficients of polynomials, constant term first; names as in AS R94.
@@ -53,7 +53,7 @@ def p_value(values: Array) -> float:
     else:
         size = math.log(n)
         mean, deviation = _polynomial(_C5, size), math.exp(_polynomial(_C6, size))
-    return float(special.ndtr((mean - y) / deviation))
+    return distributions.normal((mean - y) / deviation)
 
 
 @lru_cache(maxsize=64)
@@ -62,7 +62,9 @@ def _weights(n: int) -> Array:
     if n == 3:
         half = np.array([math.sqrt(0.5)])
     else:
-        expected = -special.ndtri((np.arange(1, n // 2 + 1) - 0.375) / (n + 0.25))
+        expected = -distributions.normal_quantiles(
+            (np.arange(1.0, n // 2 + 1) - 0.375) / (n + 0.25)
+        )
         squares = 2 * float(expected @ expected)
         root = 1 / math.sqrt(n)
         corrections = (_C1, _C2) if n > 5 else (_C1,)

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array, quantile
 
 EXACT = 3600
@@ -74,14 +74,14 @@ def _tied(values: Array) -> float:
 
 def normal_score(p_value: float) -> float:
     """Standard normal |z| of a two-sided p value."""
-    return float(-special.ndtri(max(p_value, 1e-300) / 2))
+    return -distributions.normal_quantile(max(p_value, 1e-300) / 2)
 
 
 def _at_most(n: int, m: int, u: float) -> float:
     """Probability that Mann and Whitney's U is at most u, interpolated between integers."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
-        return float(special.ndtr((u + 0.5 - n * m / 2) / deviation))
+        return distributions.normal((u + 0.5 - n * m / 2) / deviation)
     table = _cumulative(min(n, m), max(n, m))
     return float(np.interp(u, np.arange(table.size), table))
 
@@ -90,7 +90,7 @@ def _left_out(n: int, m: int, tail: float) -> float:
     """Largest u with P(U <= u - 1/2) = `tail`, interpolated; U is Mann and Whitney's statistic."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
-        return float(n * m / 2 + special.ndtri(tail) * deviation)
+        return float(n * m / 2 + distributions.normal_quantile(tail) * deviation)
     table = _cumulative(min(n, m), max(n, m))
     return float(np.interp(tail, table, np.arange(table.size) + 0.5))
 

@@ -10,8 +10,8 @@ import math
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array, exp, quantile
 from aferir.statistics.intervals import LEAST, Interval, quantile_interval
 from aferir.statistics.robust import locate, mean_location
@@ -75,7 +75,7 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
     error, freedom = _mean_error(values, baseline, paired=paired)
     interval = None
     if error is not None:
-        reach = float(special.stdtrit(freedom, (1 + level) / 2)) * error
+        reach = distributions.student_quantile(freedom, (1 + level) / 2) * error
         interval = Interval(mean * math.exp(-reach), mean * exp(reach), level, "delta of means")
     share, bounds = _upper(values, baseline, level)
     return Costs(
@@ -104,7 +104,7 @@ def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
     beyond = logs > typical + limit
     slow = logs[beyond]
     share = _clopper_pearson(slow.size, n, level)
-    most = float(special.betaincinv(slow.size + 1, n - slow.size, 0.95)) if slow.size < n else 1.0
+    most = distributions.beta_quantile(slow.size + 1, n - slow.size, 0.95) if slow.size < n else 1.0
     factor, interval = _factor(slow, logs[~beyond], level) if slow.size else (None, None)
     return Stalls(
         n=n,
@@ -125,7 +125,7 @@ def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval 
         return exp(centre), None
     parts = above.error**2, below.error**2
     freedom = satterthwaite(parts, (above.n - 1, below.n - 1))
-    reach = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(sum(parts))
+    reach = distributions.student_quantile(freedom, (1 + level) / 2) * math.sqrt(sum(parts))
     return exp(centre), Interval(exp(centre - reach), exp(centre + reach), level, "Welch")
 
 
@@ -136,15 +136,13 @@ def fisher(k: int, n: int, j: int, m: int) -> float:
         return 1.0
     least = max(0, both - m)
     x = np.arange(least, min(both, n) + 1, dtype=np.float64)
-    chances = np.exp(_choose(n, x) + _choose(m, both - x) - _choose(n + m, np.array([both * 1.0])))
+    chances = np.exp(
+        distributions.log_choose(n, x)
+        + distributions.log_choose(m, both - x)
+        - distributions.log_choose(n + m, np.array([both * 1.0]))
+    )
     here = chances[k - least]
     return float(min(1.0, chances[chances <= here * (1 + 1e-9)].sum()))
-
-
-def _choose(n: int, k: Array) -> Array:
-    """Logarithm of the binomial coefficient n over k."""
-    logs: Array = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return logs
 
 
 def _shortest_half(logs: Array) -> tuple[float, float]:
@@ -174,8 +172,8 @@ def _scale(values: Array) -> float:
 
 def _clopper_pearson(k: int, n: int, level: float) -> Interval:
     tail = (1 - level) / 2
-    low = float(special.betaincinv(k, n - k + 1, tail)) if k else 0.0
-    high = float(special.betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+    low = distributions.beta_quantile(k, n - k + 1, tail) if k else 0.0
+    high = distributions.beta_quantile(k + 1, n - k, 1 - tail) if k < n else 1.0
     return Interval(low, high, level, "Clopper-Pearson")
 
 

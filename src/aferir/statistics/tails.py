@@ -14,8 +14,8 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from scipy import special
 
+from aferir.statistics import distributions
 from aferir.statistics.arrays import Array
 
 Tail = Literal["t", "biweight"]
@@ -49,7 +49,7 @@ def _table() -> _Table:
 def two_sided(tail: Tail, n: float, value: float) -> float:
     """P(|centre| / error >= value) if the true centre is zero, from n samples."""
     if tail == "t":
-        return 2 * float(special.stdtr(max(n - 1, 1e-3), -abs(value)))
+        return 2 * distributions.student(max(n - 1, 1e-3), -abs(value))
     chances = _table().levels
     logs, levels = np.log(_row(n)), np.log(chances)
     at = np.log(max(abs(value), 1e-300))
@@ -65,7 +65,7 @@ def two_sided(tail: Tail, n: float, value: float) -> float:
 def critical(tail: Tail, n: float, level: float) -> float:
     """Value that |centre| / error exceeds with probability 1 - level, from n samples."""
     if tail == "t":
-        return float(special.stdtrit(max(n - 1, 1e-3), (1 + level) / 2))
+        return distributions.student_quantile(max(n - 1, 1e-3), (1 + level) / 2)
     chances = _table().levels
     logs, levels = np.log(_row(n)), np.log(chances)
     wanted = np.log(1 - level)
@@ -87,7 +87,7 @@ def concentration(n: float, lost: float) -> float:
     on either side of zero. So bimodal or trimodal durations are not mistaken for a shift.
     """
     agreeing = max(n - lost, 1e-9)
-    return min(1.0, 2 * float(special.betainc(agreeing, max(lost, 0.0) + 1, 0.25)))
+    return min(1.0, 2 * distributions.beta(agreeing, max(lost, 0.0) + 1, 0.25))
 
 
 @lru_cache(maxsize=4096)

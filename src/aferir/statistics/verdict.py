@@ -12,9 +12,9 @@ import math
 from typing import Literal
 
 import msgspec
-from scipy import special
 
 from aferir.model.record import Warning
+from aferir.statistics import distributions
 from aferir.statistics.claims import ALPHA, FAMILY_ALPHA
 from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import Ratio
@@ -156,7 +156,7 @@ def _inside(distance: float, error: float, freedom: float, margin: float) -> flo
     inside = math.log1p(margin) - distance
     if error == 0:
         return 0.0 if inside > 0 else 1.0
-    return float(special.stdtr(freedom, -inside / error))
+    return distributions.student(freedom, -inside / error)
 
 
 def _holds_one(interval: Interval | None) -> bool:
