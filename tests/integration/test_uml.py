@@ -66,6 +66,10 @@ def marked(mark: str) -> list[int]:
     return undo.processes(lambda _, variables: variables.get(undo.MARK) == mark)
 
 
+def test_one_that_is_placed_nowhere_is_on_one_processor(instance: Guest) -> None:
+    assert len(os.sched_getaffinity(instance.pid)) == 1
+
+
 def test_phases_add_up(instance: Guest) -> None:
     phases = instance.phases
     parts = (phases.copied_s, phases.booted_s, phases.ready_s)
