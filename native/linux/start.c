@@ -1,4 +1,4 @@
-// start: sets up the process that it is in, and becomes a program; for `aferir.linux.starting`.
+// start: sets up the process that it is in, and becomes a program; for `aferir.linux.spawn`.
 //
 //   start HANDLE [parent=PID] [join=FILE]... [cpus=N,...] [control=OPTION,VALUE]... -- COMMAND...
 //
@@ -96,7 +96,8 @@ static void become(char* const* words) {
     for (;;) {
         const char* const end = strchrnul(folders, ':');
         char* path = NULL;
-        if (asprintf(&path, "%.*s/%s", (int)(end - folders), folders, words[0]) < 0) {
+        const char* const slash = end > folders ? "/" : "";  // an empty folder is the present one
+        if (asprintf(&path, "%.*s%s%s", (int)(end - folders), folders, slash, words[0]) < 0) {
             return;
         }
         execv(path, words);

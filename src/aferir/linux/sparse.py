@@ -20,8 +20,8 @@ def copy_into(target: Path, source: Path, at: int) -> None:
         for begin, end in _data(read.fileno()):
             done = begin
             os.lseek(written.fileno(), at + begin, os.SEEK_SET)
-            while done < end:
-                done += os.sendfile(written.fileno(), read.fileno(), done, end - done)
+            while sent := os.sendfile(written.fileno(), read.fileno(), done, end - done):
+                done += sent
 
 
 def _data(file: int) -> Iterator[tuple[int, int]]:

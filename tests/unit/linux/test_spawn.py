@@ -94,6 +94,9 @@ def test_a_program_is_looked_for_as_execvp_does(
     (second / "tool").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/none:{first}:{second}:/bin")
     assert said(["tool", "a b"], Setup()) == (f"{second}/tool a b\n", 0)
+    monkeypatch.chdir(second)
+    monkeypatch.setenv("PATH", f"{first}::/bin")
+    assert said(["tool", "here"], Setup())[0].endswith("tool here\n")
     monkeypatch.setenv("PATH", f"{first}:{tmp_path}/none")
     with pytest.raises(PermissionError):
         said(["tool"], Setup())
