@@ -87,7 +87,6 @@ import ctypes, functools, os, signal, threading
 
 os.register_at_fork(after_in_parent=functools.partial(getattr(ctypes.CDLL(None), "raise"), 2))
 import logging
-from aferir import installed
 from aferir.linux import process
 
 try:
