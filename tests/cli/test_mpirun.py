@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,14 @@ def test_ranks_get_the_library_and_a_job_of_their_own(monkeypatch: pytest.Monkey
 def test_the_command_that_is_executed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[list[str]] = []
 
-    def execute(_: str, command: list[str]) -> None:
+    def execute(_: str, command: list[str], variables: Mapping[str, str]) -> None:
+        assert variables is os.environ
         executed.append(command)
-        raise KeyboardInterrupt  # execv does not return
+        raise KeyboardInterrupt  # execve does not return
 
     _launcher(path, "mpirun", OPEN_MPI)
     _launcher(path, "mpirun.mpich", MPICH)
-    monkeypatch.setattr(os, "execv", execute)
+    monkeypatch.setattr(os, "execve", execute)
     monkeypatch.setattr(mpi, "find_library", lambda name: Path(f"{name}.so"))
     assert main(["mpirun", "-n", "2", "./a", "-h"]) == 130
     assert main(["mpirun", "--mpi", "mpich", "-n", "2", "./a"]) == 130

@@ -89,7 +89,7 @@ def execute(options: argparse.Namespace) -> int:
     library = find_library(launcher.mpi)
     variables = preloaded(library, report=options.report, rate_s=options.rate)
     command = launch_command(launcher, variables, options.arguments)
-    os.execv(command[0], command)  # noqa: S606  (it takes our place; there is no child)
+    os.execve(command[0], command, os.environ)  # noqa: S606  (it takes our place; there is no child)
 
 
 def launch_command(

@@ -21,4 +21,4 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.cluster import running
 
     command = running.shell_command(options.name, root=options.root, node=options.node)
-    os.execvp(command[0], command)  # noqa: S606  (it takes our place; there is no child)
+    os.execvpe(command[0], command, os.environ)  # noqa: S606  (it takes our place; there is no child)
