@@ -25,6 +25,39 @@ namespace aferir::ocean {
 namespace {
 
 constexpr const char* kProgram = "ocean";
+constexpr std::string_view kUsage =
+    "usage: mpirun -n N ocean [OPTIONS]\n"
+    "Computes a proxy of an ocean model's barotropic mode beside daemons that disturb it; rank 0\n"
+    "prints one line of JSON.\n"
+    "  --nx N, --ny N         cells (384, 256); multiples of 32 and 8\n"
+    "  --solver chronopoulos-gear|pcg   one or two global sums an iteration (chronopoulos-gear)\n"
+    "  --tolerance-exponent N the residual falls by 10^-N (10)\n"
+    "  --most-iterations N    of the solver in a step (10000)\n"
+    "  --steps N, --rounds N  time steps of an arm, and how often each arm runs (20, 2)\n"
+    "  --courant N            Courant number of a step (10)\n"
+    "  --check                only how fast it converges as the grid gets finer\n"
+    "  --helper PATH          program of the daemons (ocean-helper beside this one)\n"
+    "  --nodes N              groups of ranks with a daemon and a clock each (1)\n"
+    "  --daemon own|chronyd   what sets clocks (own)\n"
+    "  --ntp-period-us N, --ntp-exchanges N     how often it asks (100000), and messages (4)\n"
+    "  --noise-period-us N, --noise-work-us N   how often noise comes (100000), how long (2500)\n"
+    "exit code: 0 verified, 1 not, 2 wrong command line, 3 not enough memory";
+constexpr std::array<std::string_view, 15> kNames{"--nx",
+                                                  "--ny",
+                                                  "--solver",
+                                                  "--steps",
+                                                  "--rounds",
+                                                  "--courant",
+                                                  "--tolerance-exponent",
+                                                  "--most-iterations",
+                                                  "--nodes",
+                                                  "--helper",
+                                                  "--ntp-period-us",
+                                                  "--ntp-exchanges",
+                                                  "--noise-period-us",
+                                                  "--noise-work-us",
+                                                  "--daemon"};
+constexpr std::array<std::string_view, 2> kFlags{"--check", "--help"};
 constexpr double kDeepest = 4000;  ///< m, for the speed of waves
 constexpr double kDrag = 1e-5;     ///< 1/s
 constexpr double kWind = 1e-4;     ///< m^2/s^2: a stress of 0.1 Pa
@@ -43,25 +76,8 @@ struct Options {
     Disturbances disturbances;
 };
 
-Options read_options(std::span<const std::string_view> given) {
-    constexpr std::array<std::string_view, 15> kNames{"--nx",
-                                                      "--ny",
-                                                      "--solver",
-                                                      "--steps",
-                                                      "--rounds",
-                                                      "--courant",
-                                                      "--tolerance-exponent",
-                                                      "--most-iterations",
-                                                      "--nodes",
-                                                      "--helper",
-                                                      "--ntp-period-us",
-                                                      "--ntp-exchanges",
-                                                      "--noise-period-us",
-                                                      "--noise-work-us",
-                                                      "--daemon"};
-    constexpr std::array<std::string_view, 1> kFlags{"--check"};
+Options read_options(const Arguments& arguments) {
     constexpr long long kMostUs = 1000000000;
-    const Arguments arguments(given, kNames, kFlags);
     const auto integer = [&](std::string_view name, int otherwise, int least, int most) {
         return static_cast<int>(arguments.integer(name, otherwise, least, most));
     };
@@ -253,11 +269,18 @@ int finish(const Doubts& doubts, const JsonObject& good, JsonObject bad, int ran
 }
 
 int run(std::span<const std::string_view> given) {
-    const Options options = read_options(given);
     int ranks = 1;
     int rank = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const Arguments arguments(given, kNames, kFlags);
+    if (arguments.has("--help")) {
+        if (rank == 0) {
+            print_line(stdout, kUsage);
+        }
+        return kVerified;
+    }
+    const Options options = read_options(arguments);
     const auto split = split_of(options.shape, ranks);
     if (!split) {
         throw UsageError(std::to_string(ranks) + " processes do not fit " +

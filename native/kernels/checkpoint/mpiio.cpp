@@ -121,11 +121,17 @@ OfRank work(const Options& options, int number, const std::filesystem::path& fol
 }
 
 int run(const Arguments& arguments) {
-    Options options = options_of(arguments);
     int rank = 0;
     int processes = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    if (arguments.has("--help")) {
+        if (rank == 0) {
+            print_line(stdout, kUsage);
+        }
+        return kVerified;
+    }
+    Options options = options_of(arguments);
     options.layout.processes = static_cast<std::uint64_t>(processes);
     const auto own = work(options, rank, std::string(arguments.value("--folder").value_or(".")));
     std::vector<OfRank> ranks(rank == 0 ? static_cast<std::size_t>(processes) : 1);
@@ -152,7 +158,9 @@ int main(int count, char** values) {
     const int code = aferir::run_program(checkpoint::kProgram, stderr, [&] {
         std::vector<std::string_view> names(checkpoint::kNames.begin(), checkpoint::kNames.end());
         names.emplace_back("--folder");
-        return checkpoint::run(aferir::Arguments(given, names, checkpoint::kFlags));
+        std::vector<std::string_view> flags(checkpoint::kFlags.begin(), checkpoint::kFlags.end());
+        flags.emplace_back("--help");
+        return checkpoint::run(aferir::Arguments(given, names, flags));
     });
     if (code != aferir::kVerified && code != aferir::kUnverified) {
         aferir::abort_ranks(code);  // the other ranks wait for this one

@@ -39,6 +39,7 @@ run() { # ranks options ...
         --ntp-period-us 2000 --noise-period-us 5000 "$@"
 }
 
+expect "usage" "$(launch 2 --help)" '^usage: '
 for solver in chronopoulos-gear pcg; do
     out=$(launch 1 --check --solver $solver)
     expect "second order, $solver: $out" "$out" '"verified":true'

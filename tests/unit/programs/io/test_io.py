@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from aferir import installed
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux import process
 from aferir.linux.process import Completed
@@ -232,6 +233,12 @@ def test_a_checkpoint_by_mpi_io_takes_its_program_along_and_verifies(
     assert samples[VOLUME] == 2 * 3 * 2 * 2**17
     assert samples["syncs"] == 3
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_the_program_of_mpi_io_lists_its_options(mpi: Mpi) -> None:
+    done = process.run([installed.program(f"{BY_MPI_IO}-{mpi}"), "--help"])
+    assert done.stdout.startswith("usage: checkpoint")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
