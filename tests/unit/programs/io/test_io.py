@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from aferir import installed
+from aferir import installed as installation
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux import process
 from aferir.linux.process import Completed
@@ -237,7 +237,7 @@ def test_a_checkpoint_by_mpi_io_takes_its_program_along_and_verifies(
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_the_program_of_mpi_io_lists_its_options(mpi: Mpi) -> None:
-    done = process.run([installed.program(f"{BY_MPI_IO}-{mpi}"), "--help"])
+    done = process.run([str(installation.program(f"{BY_MPI_IO}-{mpi}")), "--help"])
     assert done.stdout.startswith("usage: checkpoint")
 
 
