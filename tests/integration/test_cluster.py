@@ -7,6 +7,7 @@ import os
 import random
 import shlex
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -236,7 +237,9 @@ def test_slurm_starts_mpi_on_new_nodes_too_and_keeps_account(cluster: str) -> No
     assert cluster in storing.names()
 
 
-def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same_answers(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(cluster, "sh", "-c", "echo answer > kept")
     run(cluster, "touch", "/etc/written", root=True)
     saved = tmp_path / "lab.ova"
@@ -246,18 +249,26 @@ def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path
     (tmp_path / "cut.ova").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UsageError, match="truncated"):
         packaging.load(tmp_path / "cut.ova", name="loaded")
+    descriptor = tmp_path / f"{cluster}.ovf"
+    with tarfile.open(saved) as tar:
+        tar.extract(descriptor.name, tmp_path, filter="data")
+    check = ["cluster", "load", "--check", str(descriptor)]
+    assert main(check) == 2
+    assert f"there is a cluster `{cluster}` already" in capsys.readouterr().err
+    assert main([*check, "--name", "loaded"]) == 0
+    assert not storing.folder("loaded").exists()
     packaging.load(saved, name="loaded")
     try:
         assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
         on_all = run("loaded", "mpirun", "sh", "-c", "cat kept; ls /etc/written")
         assert sorted(on_all.split()) == ["/etc/written"] * 2 + ["answer"] * 2
-        moved(tmp_path)
+        moved(tmp_path, capsys)
     finally:
         if "loaded" in storing.names():
             manager.destroy("loaded")
 
 
-def moved(tmp_path: Path) -> None:
+def moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Move the cluster `loaded` to a host that is this machine with another state folder."""
     there = {"AFERIR_STATE": str(tmp_path / "there"), "PATH": f"{BIN}:{os.environ['PATH']}"}
     hosts = tmp_path / "hosts.toml"
@@ -273,9 +284,11 @@ def moved(tmp_path: Path) -> None:
         reach.chmod(0o755)
     tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
     hosts.write_text("".join(tables), encoding="utf-8")
+    capsys.readouterr()
     for host, code in (("without", 3), ("full", 4), ("nowhere", 2)):
         assert main(["cluster", "move", "loaded", str(hosts), host]) == code
-        assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
+        assert "writing the disk" not in capsys.readouterr().err  # for which it stands still
+    assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
     try:
         assert main(["cluster", "move", "loaded", str(hosts), "other"]) == 0
         assert "loaded" not in storing.names()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import secrets
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process
@@ -69,22 +70,30 @@ class Destination:
                 remedy="install it there, so that its shell finds `aferir`",
             )
 
+    def ask(self, descriptor: str) -> None:
+        """Raise ProgramError if the host could not load a package with this descriptor."""
+        content = descriptor.encode()
+        self._load("c.ovf", len(content), "--check", io.BytesIO(content))
+
     def load(self, package: Path) -> None:
         """Copy the package and create the cluster there. Errors: ProgramError; nothing is left."""
-        size = package.stat().st_size
+        with package.open("rb") as file:
+            self._load("c.ova", package.stat().st_size, "", file)
+
+    def _load(self, name: str, size: int, option: str, file: IO[bytes]) -> None:
+        """Send `file` of `size` bytes and have the host's aferir load it."""
         # The shell has read its line before it gets the bytes, of which it would read some itself.
         self._tell(
             "umask 077; f=$(mktemp -d /var/tmp/aferir-move-XXXXXX) &&"
-            f' echo {self._token} 0 && head -c {size} > "$f/c.ova" &&'
-            ' aferir cluster load "$f/c.ova" >&2; code=$?; rm -rf "$f";'
+            f' echo {self._token} 0 && head -c {size} > "$f/{name}" &&'
+            f' aferir cluster load {option} "$f/{name}" >&2; code=$?; rm -rf "$f";'
             f" echo {self._token} $code"
         )
         if self._answer() != "0":
             raise self._failed()
         assert self._child.stdin is not None
-        sink = self._child.stdin.fileno()
         try:
-            with package.open("rb") as file, os.fdopen(os.dup(sink), "wb") as target:
+            with os.fdopen(os.dup(self._child.stdin.fileno()), "wb") as target:
                 shutil.copyfileobj(file, target)
         except OSError:
             raise self._failed() from None

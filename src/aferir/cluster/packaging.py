@@ -46,14 +46,20 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
         _pack(state, shop, images, progress).rename(target)
 
 
-def move(name: str, send: Callable[[Path], None], progress: Progress = silent) -> None:
+def move(
+    name: str,
+    ask: Callable[[str], None],
+    send: Callable[[Path], None],
+    progress: Progress = silent,
+) -> None:
     """Pass a package of the cluster to `send`, and remove the cluster here once that returns.
 
-    The cluster is paused meanwhile, and continues if `send` raises. Errors: those of `save` and
-    `send`.
+    Before, `ask` gets the descriptor, still without disks. From then on the cluster is paused, and
+    continues if `send` raises. Errors: those of `save`, `ask` and `send`.
     """
     _require()
     with storing.locked(name) as state:
+        ask(ovf.write(_package(state, {})))
         with workshop(storing.folder(name).parent) as shop, _still(state):
             send(_pack(state, shop, _write_disks(state, shop, progress), progress))
         manager.undo(state)
@@ -73,14 +79,33 @@ def load(
     with workshop(parent) as shop:
         progress(f"checking {source.name}")
         package = ova.unpack(source, shop.folder)
-        asked = _possible(ovf.description(package, name, kind), kind, progress)
-        manager.require(asked, built=True)
+        asked = _possible(package, name, kind, progress)
 
         def furnish(folder: Path) -> Path:
             progress("unpacking its disks")
             return _furnish(folder, shop, package, asked)
 
         return manager.create_from(asked, furnish, progress)
+
+
+def require_possible(
+    source: Path, *, name: str = "", kind: NodeKind | None = None, progress: Progress = silent
+) -> None:
+    """Raise what `load` of a descriptor would raise before it unpacks disks; nothing is left."""
+    _require()
+    try:
+        package = ovf.read(source.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror or error}") from None
+
+    class Furnished(Exception):
+        pass
+
+    def furnish(_: Path) -> Path:
+        raise Furnished
+
+    with contextlib.suppress(Furnished):
+        manager.create_from(_possible(package, name, kind, progress), furnish)
 
 
 def create_from_archive(asked: Description, archive: Path, progress: Progress = silent) -> State:
@@ -194,16 +219,23 @@ def _package(state: State, images: dict[Path, int]) -> ovf.Package:
     )
 
 
-def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> Description:
-    """Return the description, changed to containers if guests cannot run and were not requested."""
-    if not manager.backend(asked).own_kernel or kind is not None:
-        return asked
+def _possible(
+    package: ovf.Package, name: str, kind: NodeKind | None, progress: Progress
+) -> Description:
+    """The cluster of a package, of containers if guests cannot run here and were not requested.
+
+    Errors: those of `manager.require`.
+    """
+    asked = ovf.description(package, name, kind)
     try:
         manager.require(asked, built=True)
     except MissingError as error:
+        if not manager.backend(asked).own_kernel or kind is not None:
+            raise
         progress(f"{error.message}: it is loaded as containers")
         boot = "diskless" if asked.boot == "pxe" else asked.boot
-        return msgspec.structs.replace(asked, kind="container", network_device=None, boot=boot)
+        asked = msgspec.structs.replace(asked, kind="container", network_device=None, boot=boot)
+        manager.require(asked, built=True)
     return asked
 
 

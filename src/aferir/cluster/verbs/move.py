@@ -51,6 +51,6 @@ def execute(options: argparse.Namespace) -> int:
 
     with Destination(host.name, [*ssh.unattended(host.reach), *shell]) as there:
         there.check()
-        packaging.move(options.name, send, progress)
+        packaging.move(options.name, there.ask, send, progress)
     print(f"{options.name} is on {host.name}")
     return 0
