@@ -272,7 +272,14 @@ def moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Move the cluster `loaded` to a host that is this machine with another state folder."""
     there = {"AFERIR_STATE": str(tmp_path / "there"), "PATH": f"{BIN}:{os.environ['PATH']}"}
     hosts = tmp_path / "hosts.toml"
+    breaking = tmp_path / "breaking" / "aferir"  # it could load the cluster, and then does not
+    breaking.parent.mkdir()
+    breaking.write_text(
+        f'#!/bin/sh\ncase "$*" in *--check*) exec {BIN}/aferir "$@" ;; esac\nexit 4\n'
+    )
+    breaking.chmod(0o755)
     ways = {
+        "breaks": {**there, "PATH": f"{breaking.parent}:/usr/bin:/bin"},
         "without": {"PATH": "/usr/bin:/bin"},
         "full": {**there, "AFERIR_STATE": "/dev/null/full"},
         "other": there,
@@ -285,10 +292,10 @@ def moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
     hosts.write_text("".join(tables), encoding="utf-8")
     capsys.readouterr()
-    for host, code in (("without", 3), ("full", 4), ("nowhere", 2)):
+    for host, code in (("without", 3), ("full", 4), ("breaks", 4), ("nowhere", 2)):
         assert main(["cluster", "move", "loaded", str(hosts), host]) == code
-        assert "writing the disk" not in capsys.readouterr().err  # for which it stands still
-    assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
+        assert ("writing the disk" in capsys.readouterr().err) == (host == "breaks")
+        assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
     try:
         assert main(["cluster", "move", "loaded", str(hosts), "other"]) == 0
         assert "loaded" not in storing.names()
