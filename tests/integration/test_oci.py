@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -81,6 +82,18 @@ class TestGvisor(Contract):
 
     def test_its_kernel_is_not_the_hosts(self, instance: Instance) -> None:
         assert "gVisor" in instance.run(["dmesg"]).stdout
+
+    def test_it_is_paused_whatever_its_programs_begin_meanwhile(self, instance: Instance) -> None:
+        """Its kernel traces them, and one may come to a stop just when all are to freeze."""
+        begin = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"
+        with ThreadPoolExecutor(1) as thread:
+            program = thread.submit(instance.run, ["sh", "-c", begin])
+            while not program.done():
+                try:
+                    instance.pause()
+                finally:
+                    instance.resume()
+        program.result()
 
 
 @pytest.fixture(autouse=True)

@@ -69,8 +69,9 @@ static int first_sight(struct session* session, uint32_t sequence) {
     return 1;
 }
 
-static struct session* admit(struct responder* responder, const struct message* message,
-                             const struct peer* peer, uint64_t local_ns) {
+/* The session that asks; NULL, and counted why, if its message is not to be answered. */
+static struct session* claim_session(struct responder* responder, const struct message* message,
+                                     const struct peer* peer, uint64_t local_ns) {
     struct session* place = find_place(responder, message, peer, local_ns);
     int known = place != NULL && place->used_ns != 0 && place->id == message->session &&
                 place->cookie == message->cookie;
@@ -139,7 +140,7 @@ size_t rgap_responder_handle(struct responder* responder, const uint8_t* data, s
         reply.cookie = make_cookie(responder, message.session, peer, local_ns / COOKIE_NS);
         return seal(responder, &reply, WIRE_WELCOME, time, out);
     }
-    struct session* session = admit(responder, &message, peer, local_ns);
+    struct session* session = claim_session(responder, &message, peer, local_ns);
     if (session == NULL) {
         return 0;
     }
