@@ -57,9 +57,10 @@ class RunProgress:
         self._bar.stop()
 
     def preparing(self, text: str) -> None:
-        """Show a step that may take seconds."""
+        """Show a step that may take seconds; without a terminal, equal ones once."""
         self._bar.update(self._task, description=text)
-        if not self._terminal:
+        if not self._terminal and text not in self._said:
+            self._said.add(text)
             self._line(text)
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:

@@ -19,16 +19,19 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
     moment = 1000.0
     with RunProgress(lambda: moment) as progress:
         progress.round_started(1, 20, warmup=False)
+        progress.preparing("allocating native")
         for index in range(1, 201):  # a repetition a second
             progress.cell_started(CELL, index, 200, 200.0 - index)
+            progress.preparing("allocating native")
             moment += 1.0
         progress.note("the disk is nearly full")
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(" ")[0] for line in lines] == [
+        "allocating",
         *("[1/200]", "[61/200]", "[121/200]", "[181/200]"),
         "the",
     ]
-    assert lines[0] == "[1/200] round 1 of at most 20: native/ep  about 3 min left"
+    assert lines[1] == "[1/200] round 1 of at most 20: native/ep  about 3 min left"
 
 
 def test_the_time_left_ends_with_the_budget(capsys: pytest.CaptureFixture[str]) -> None:
