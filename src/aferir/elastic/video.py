@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -25,7 +25,6 @@ SENT_BPS = 2_968_000
 NAME = "video.mp4"
 
 Content = Literal["h264", "random-bytes"]
-CONTENTS: tuple[Content, ...] = get_args(Content)
 PROGRAMS = ("ffmpeg", "ffprobe")
 RATES_BPS = (0.1e6, 100e6)
 
