@@ -18,7 +18,7 @@ import pytest
 
 from aferir import registry
 from aferir.cli import main
-from aferir.clouds import lxd, lxd_api, lxd_named, lxd_server, providers
+from aferir.clouds import lxd, lxd_api, lxd_named, providers
 from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
@@ -26,6 +26,7 @@ from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import journal, namespace
 from aferir.machine import packages
+from tests.integration import lxd_server
 from tests.integration.support import first_answer, leftovers, own_state
 
 

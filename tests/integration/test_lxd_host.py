@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from aferir.clouds import lxd, lxd_api, lxd_server
+from aferir.clouds import lxd, lxd_api
 from aferir.clouds.base import Template
 from aferir.cluster import manager
 from aferir.image import userland
 from aferir.linux import namespace, process
 from aferir.store import open_run
+from tests.integration import lxd_server
 from tests.integration.cluster_support import SLURM
 from tests.integration.support import leftovers, own_state
 

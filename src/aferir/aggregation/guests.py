@@ -1,9 +1,8 @@
 """Test networks in guests: namespaces in one guest, or one guest for each host.
 
 One guest counts time in instructions, so that its links have their nominal rates however busy this
-machine is. A guest under User-Mode Linux starts in two seconds, and uses this machine's time. Two
-guests are two kernels with a clock each, connected by links that QEMU provides; disconnecting one
-removes the carrier at both ends, as with real interfaces.
+machine is. Two guests are two kernels with a clock each, connected by links that QEMU provides;
+disconnecting one removes the carrier at both ends, as with real interfaces.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments.qemu.command_line import Wire
 from aferir.environments.qemu.spec import GuestSpec
 from aferir.environments.qemu.vm import GuestInstance, VirtualMachine
-from aferir.environments.uml import guest as uml
 from aferir.errors import UsageError
-from aferir.image import initramfs, userland
+from aferir.image import initramfs
 from aferir.linux import journal, namespace
 from aferir.model.network import MOST_LINKS, Event, Kind
 
@@ -36,7 +34,6 @@ for file in /{initramfs.NETWORK_FOLDER}/*.ko; do
 done
 """
 _LOADING_S = 300.0
-_MODULES = ("veth", "bonding", "bridge", "sch_tbf", "sch_netem", "sch_fq", "tcp_bbr")
 _SLOWNESS = 100.0
 """Time limit for each emulated second, in seconds of the host."""
 
@@ -46,21 +43,6 @@ def guest(program: Path) -> Iterator[Guest]:
     """A place with namespaces in an emulated guest, whose clock counts instructions."""
     with _booted(VirtualMachine(counted=True), program) as instance:
         yield Guest(instance)
-
-
-@contextmanager
-def user_mode(program: Path) -> Iterator[Guest]:
-    """A place with namespaces in a guest under User-Mode Linux, whose kernel has no MPTCP.
-
-    Errors: MissingError if it is not installed.
-    """
-    wanted = uml.Wanted(memory_bytes=_MEMORY, modules=_MODULES)
-    instance = uml.boot(userland.ensure(), wanted)
-    try:
-        instance.put(program, _PROGRAM)
-        yield Guest(instance, counted=False)
-    finally:
-        instance.release()
 
 
 @contextmanager
@@ -97,13 +79,12 @@ def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
 
 
 class Guest:
-    """A place for test networks in one guest."""
+    """A place for test networks in one guest, whose clock counts instructions."""
 
     kind: Kind = "guest"
 
-    def __init__(self, instance: GuestInstance | uml.Guest, *, counted: bool = True) -> None:
+    def __init__(self, instance: GuestInstance) -> None:
         self._instance = instance
-        self._counted = counted
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
@@ -113,8 +94,6 @@ class Guest:
 
     def shell(self, text: str, *, timeout_s: float) -> str:
         """Run shell commands: see `places.Place`."""
-        if not self._counted:
-            return output(self._instance.run, text, timeout_s)
         self._instance.resume()
         try:
             return output(self._instance.run, text, timeout_s)

@@ -1,4 +1,4 @@
-"""An LXD server of aferir's own: in a network namespace, with all its files in one folder.
+"""An LXD server of the tests' own: in a network namespace, with all its files in one folder.
 
 It does not affect this machine or its own LXD, if there is one. The files of its instances are in
 memory.
