@@ -20,8 +20,8 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="file or folder that is copied into the environment, a relative path under that path; "
-        "several times",
+        help="file or folder that is copied into the environment, where its path below this folder "
+        "is kept; several times",
     )
     add("--packages", metavar="NAMES", help="Debian packages for images (default: auto; or none)")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the command")

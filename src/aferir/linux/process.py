@@ -121,14 +121,12 @@ def run(
 def out_of_time(command: Sequence[str], timeout_s: float | None, said: str = "") -> TimeoutExpired:
     """Error about a program that was ended after its time limit.
 
-    It is named by what follows `--`, where options of what starts it end. `said` is its standard
-    error: the last line of it is included.
+    `said` is its standard error: the last line of it is included.
     """
-    program = command[command.index("--") + 1 :] if "--" in command else command
     lines = [line.strip() for line in said.splitlines() if line.strip()][-1:]
     last = "".join(c if c.isprintable() else "?" for c in "".join(lines)[:_LINE])
     return TimeoutExpired(
-        f"`{' '.join(program)}` was ended after its time limit of {timeout_s:g} s"
+        f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
         f"{'; it said last: ' if last else ''}{last}",
         remedy="raise the workload's time_limit, or --limit, or choose a smaller problem",
     )
