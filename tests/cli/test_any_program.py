@@ -78,6 +78,13 @@ def test_what_cannot_be_measured_starts_nothing(
     assert not list(folder.glob("runs/*/records.jsonl"))
 
 
+def test_a_program_that_no_environment_has_fails_though_only_a_warm_up_ran(folder: Path) -> None:
+    options = ("--in", "native", "--in", "native pin=[0]", "--warmup", "1", "-n", "3..3")
+    done = aferir(folder, "measure", *options, "--", "aferir-has-no-such-program")
+    assert done.exit_code == 1
+    assert "were given up: there is no program `aferir-has-no-such-program`" in done.stdout
+
+
 def two_versions(folder: Path) -> None:
     """Commit a program twice that prints a time, in the second version 100 times the first's.
 

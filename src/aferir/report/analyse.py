@@ -75,7 +75,7 @@ def analyse(
     }
     kinds = {environment.name: environment.kind for environment in plan.environments}
     known = {**_specifications(plan), **specifications}
-    by_cell = _grouped(counted, lambda record: record.cell)
+    by_cell = _by_cell(counted, records)
     cells = tuple(
         _cell(
             cell,
@@ -110,6 +110,13 @@ def analyse(
         rule=rule,
         repetitions=sum(record.workload != ALLOCATION for record in counted),
     )
+
+
+def _by_cell(counted: Sequence[Record], records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Records of each cell that count; where none does, those of its warm-up that failed."""
+    failed_early = [record for record in records if record.warmup and record.failure is not None]
+    by_cell = [_grouped(own, lambda record: record.cell) for own in (failed_early, counted)]
+    return by_cell[0] | by_cell[1]
 
 
 def _specifications(plan: Plan) -> dict[str, dict[str, Parameter]]:

@@ -78,22 +78,32 @@ def _skipped(session: Session) -> tuple[Warning, ...]:
 
 
 def _given_up(session: Session) -> tuple[Warning, ...]:
+    """One warning for each reason for which cells were given up."""
     history = History(session.plan.warmup, session.writer.records)
-    given = [cell.id for cell in session.plan.cells if given_up(history, cell.id)]
+    given: dict[str, list[str]] = {}
+    for cell in session.plan.cells:
+        if given_up(history, cell.id):
+            given.setdefault(_absence(history.of(cell.id)[-1]), []).append(cell.id)
     return tuple(
         Warning(
             "given-up",
-            f"{cell} {_why_given_up(history.of(cell)[-1])}",
+            _said_given_up(cells, absence),
             "see its failures, mend the cause and run the experiment anew",
         )
-        for cell in given
+        for absence, cells in given.items()
     )
 
 
-def _why_given_up(last: Record) -> str:
-    if last.failure is not None and is_absent(last):
-        return f"was given up: {last.failure.message}"
-    return f"failed {MOST_FAILURES} times in a row and was given up"
+def _absence(last: Record) -> str:
+    """Message about the program that an environment lacks; "" if there is one, which failed."""
+    return last.failure.message if last.failure is not None and is_absent(last) else ""
+
+
+def _said_given_up(cells: Sequence[str], absence: str) -> str:
+    were = "was" if len(cells) == 1 else "were"
+    if absence:
+        return f"{_named(cells)} {were} given up: {absence}"
+    return f"{_named(cells)} failed {MOST_FAILURES} times in a row and {were} given up"
 
 
 def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
@@ -203,5 +213,10 @@ def _without(cells: Sequence[str]) -> str:
     """Clause about cells that have no repetition at all; empty if there are none."""
     if not cells:
         return ""
+    return f"; none is of {_named(cells)}"
+
+
+def _named(cells: Sequence[str]) -> str:
+    """Names of the first cells, and the number of the others."""
     named, more = cells[:_MOST_NAMED], len(cells) - _MOST_NAMED
-    return f"; none is of {', '.join(named)}" + (f" and {more} other cells" if more > 0 else "")
+    return ", ".join(named) + (f" and {more} other cells" if more > 0 else "")

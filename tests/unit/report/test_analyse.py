@@ -61,14 +61,6 @@ def test_the_planted_slowdown_is_found_and_the_rest_is_not(made_up: Any) -> None
     assert not any(c.verdict or c.ratio for c in evaluation.cells if c.baseline)
 
 
-def test_warm_up_rounds_do_not_count(made_up: Any) -> None:
-    plan, records = made_up.plan(), made_up.records()
-    warm = [r for r in records if r.warmup]
-    assert warm
-    without = analyse(plan, [r for r in records if not r.warmup])
-    assert analyse(plan, records) == without
-
-
 def test_sides_that_share_no_round_are_compared_unpaired(made_up: Any, failure: Failure) -> None:
     records = [
         fail(r, failure)

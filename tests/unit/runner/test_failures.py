@@ -73,6 +73,15 @@ def test_a_failed_cell_is_recorded_once_and_the_run_goes_on(
     assert (extra > 0) == replaced or extra == 0
 
 
+def test_cells_that_are_given_up_for_one_reason_are_named_together(tmp_path: Path) -> None:
+    container = failing(raising(MissingError("no such program")))
+    names = "acdefg"
+    content = experiment(workloads=dict.fromkeys(names, "b") | {"last": ""})
+    [warning] = carry_out(tmp_path, content, container).provenance.warnings
+    shown = ", ".join(f"container/{name}" for name in names[:4])
+    assert warning.message == f"{shown} and 2 other cells were given up: no such program"
+
+
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
 def test_what_we_lack_ourselves_ends_the_run_and_it_goes_on_later(
     tmp_path: Path, number: int
