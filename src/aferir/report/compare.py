@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from aferir.report.formatting import change, listing, percent
 from aferir.report.likeness import unlike
 from aferir.report.model import CellComparison, CellResult, Evaluation, NotCompared, RunComparison
-from aferir.report.sentences import between, failed, stalled
+from aferir.report.sentences import all_failed, between, failed, stalled
 from aferir.statistics.multiple import holm
 from aferir.statistics.ratio import Ratio
 from aferir.statistics.runs import between_two_runs, ratio_of_runs
@@ -99,7 +99,7 @@ def _only_failed(runs: Sequence[Evaluation], name: str) -> list[str]:
         counts[cell.cell] = counts.get(cell.cell, 0) + failed(cell)
     good = {cell.cell for run in runs for cell in run.cells if cell.points}
     return [
-        f"{cell}: all {count} repetitions failed in the {name}."
+        f"{cell}: {all_failed(count)} in the {name}."
         for cell, count in counts.items()
         if count and cell not in good
     ]

@@ -267,7 +267,8 @@ def _unknown(cells: list[CellResult], baseline: str) -> str:
     parts = []
     for cell in cells:
         if not cell.points:
-            parts.append(f"{cell.group} (no result{_all_failed(failed(cell))})")
+            why = f": {all_failed(failed(cell))}" if failed(cell) else ""
+            parts.append(f"{cell.group} (no result{why})")
         elif cell.ratio is None:
             parts.append(f"{cell.group} (no result of {baseline} to compare with)")
         else:
@@ -278,11 +279,9 @@ def _unknown(cells: list[CellResult], baseline: str) -> str:
     return f"cannot be judged on {listing(parts)}"
 
 
-def _all_failed(failures: int) -> str:
-    """Clause about a cell whose repetitions all failed; empty if it has none."""
-    if not failures:
-        return ""
-    return ": its repetition failed" if failures == 1 else f": all {failures} repetitions failed"
+def all_failed(failures: int) -> str:
+    """Clause about a cell whose repetitions all failed."""
+    return "its repetition failed" if failures == 1 else f"all {failures} repetitions failed"
 
 
 def _figure(cell: CellResult, named: Mapping[str, str]) -> str:

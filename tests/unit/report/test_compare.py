@@ -123,15 +123,20 @@ def test_other_machines_are_named(made_up: Any) -> None:
     assert all("against 7" in note for note in notes)
 
 
-def test_a_side_of_which_all_repetitions_failed_is_told(made_up: Any) -> None:
+@pytest.mark.parametrize(
+    ("count", "said"), [(9, "all 9 repetitions failed"), (1, "its repetition failed")]
+)
+def test_a_side_of_which_all_repetitions_failed_is_told(
+    made_up: Any, count: int, said: str
+) -> None:
     first = evaluated(made_up)
     cell = first.cells[0]
-    failures = (CountedFailure(Failure("program", "exited with 1"), repetitions=9),)
+    failures = (CountedFailure(Failure("program", "exited with 1"), repetitions=count),)
     failing = msgspec.structs.replace(cell, points=(), failures=failures)
     second = msgspec.structs.replace(first, cells=(failing, *first.cells[1:]))
     comparison = compare(first, second)
     assert comparison.notes == (
         ONE_RUN_EACH,
-        f"{cell.cell}: all 9 repetitions failed in the second.",
+        f"{cell.cell}: {said} in the second.",
     )
     assert comparison.only_first == (cell.cell,)
