@@ -21,6 +21,7 @@ OTHERS_DIE = (
     "memory"
 )
 """Remedy for a program that ended by a kill, or with which its instance died."""
+MORE_MEMORY = "give its environment more `memory`, or the program less to do"
 _TOLD_APART = ("program", "instance")
 _FULL = re.compile(r"no space left on (?:the )?device|the disk is full", re.IGNORECASE)
 _REFUSED = re.compile(r"MiB are available|^out of memory: |: out of memory: ", re.MULTILINE)
@@ -72,7 +73,8 @@ def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Samp
     if killed:
         said = "process" if killed == 1 else "processes"
         message = f"out of memory: the kernel killed {killed:.0f} {said}; {failure.message}"
-        return msgspec.structs.replace(failure, code=OUT_OF_MEMORY, message=message)
+        remedy = "; ".join(filter(None, (MORE_MEMORY, failure.remedy)))
+        return Failure(OUT_OF_MEMORY, message, remedy)
     ended = [one for one in (done, *done.others) if one.exit_code != 0]
     said = "\n".join(one.stderr for one in ended)
     if _FULL.search(said):

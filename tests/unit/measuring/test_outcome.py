@@ -6,7 +6,7 @@ import pytest
 
 from aferir.errors import MissingError
 from aferir.linux.process import Completed
-from aferir.measuring.outcome import complaint, failure_of, told_apart
+from aferir.measuring.outcome import MORE_MEMORY, complaint, failure_of, told_apart
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS, MemoryProbe
 
@@ -57,7 +57,8 @@ def test_a_failure_keeps_the_remedy_under_whatever_code_it_ends() -> None:
     assert made == Failure("program", "so: no nginx", "apt-get install nginx")
     assert failure_of("instance", OSError(5, "gone")).remedy == ""
     kills = [Sample(KILLS, 1.0, "processes", "instance")]
-    assert told_apart(made, done(exit_code=-9), kills).remedy == made.remedy
+    remedy = told_apart(made, done(exit_code=-9), kills).remedy
+    assert remedy == f"{MORE_MEMORY}; {made.remedy}"
 
 
 def test_what_a_program_of_ours_complains_of_is_kept_with_its_remedy() -> None:
