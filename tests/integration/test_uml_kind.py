@@ -9,9 +9,8 @@ import pytest
 from aferir import registry
 from aferir.environments.base import Instance
 from aferir.errors import MissingError, TimeoutExpired
-from aferir.linux import journal
 from tests.integration.contract import Contract
-from tests.integration.support import allocated, leftovers, own_state, usable
+from tests.integration.support import allocated, own_state, usable
 
 pytestmark = pytest.mark.integration
 
@@ -57,15 +56,3 @@ def test_a_command_may_be_long(guest: Instance, size: int) -> None:
     with pytest.raises(TimeoutExpired):
         guest.run(["sleep", "1000", *(["0"] * size)], timeout_s=1.0)
     assert guest.run(["echo", "it answers"]).stdout == "it answers\n"
-
-
-def test_more_than_its_one_processor_is_refused(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AFERIR_STATE", str(tmp_path_factory.mktemp("state")))
-    environment = usable("uml")
-    spec = registry.kinds()["uml"].spec(name="u", kind="uml", cpus=2, memory_bytes=2**28)
-    with pytest.raises(MissingError, match="one processor"):
-        environment.allocate(spec)
-    assert list(journal.entries()) == []
-    assert leftovers() == []

@@ -160,7 +160,7 @@ def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[s
 
 
 def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator[Wrong]:
-    """Errors for more resources than the host has, and for too little memory to start."""
+    """Errors for more than the host or the kind has, and for too little memory to start."""
     cpus, memory, pin = (values.get(name) for name in ("cpus", "memory_bytes", "pin"))
     most = host.most_cpus
     if cpus is not None and cpus > most:
@@ -169,6 +169,8 @@ def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator
             have = f"a control group around aferir may use {host.cpu_quota:g}"
         remedy = f"ask for 1 to {most}: more would only take turns"
         yield Wrong("cpus", f"asks for {cpus} CPUs, and {have}", remedy)
+    elif not host.unknown:
+        yield from _beyond_kind(cpus or len(pin or ()) or most, kind)
     if pin is not None:
         yield from _beyond_pin(pin, cpus, host.cpus)
     if memory is not None and memory > host.memory_bytes:
@@ -177,6 +179,13 @@ def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator
     elif memory is not None and memory < kind.least_memory_bytes:
         least = f'ask for at least "{kind.least_memory_bytes // 2**20} MiB"'
         yield Wrong("memory", f"is too little for kind {kind.name} to start", least)
+
+
+def _beyond_kind(cpus: int, kind: Kind) -> Iterator[Wrong]:
+    if kind.most_cpus is not None and cpus > kind.most_cpus:
+        said = f"asks for {cpus} CPUs, and kind {kind.name} has at most {kind.most_cpus}"
+        remedy = f"write `cpus = {kind.most_cpus}`, and compare it with environments of as many"
+        yield Wrong("cpus", said, remedy)
 
 
 def _beyond_pin(pin: Sequence[int], cpus: int | None, host: Sequence[int]) -> Iterator[Wrong]:

@@ -44,12 +44,15 @@ def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[d
 def alike(
     tables: Sequence[Mapping[str, object]], kinds: Mapping[str, Kind]
 ) -> list[dict[str, object]]:
-    """Set all tables to the smallest CPU limit that any of their kinds has, unless CPUs are set."""
+    """Set tables without CPUs to the smallest CPU limit that any of their kinds has."""
     most = [kinds[str(table["kind"])].most_cpus for table in tables]
     fewest = min((cpus for cpus in most if cpus is not None), default=None)
-    if fewest is None or any("cpus" in table or "pin" in table for table in tables):
-        return [dict(table) for table in tables]
-    return [{**table, "cpus": fewest} for table in tables]
+    return [
+        dict(table)
+        if fewest is None or "cpus" in table or "pin" in table
+        else {**table, "cpus": fewest}
+        for table in tables
+    ]
 
 
 def usual(kinds: Collection[str]) -> list[str]:

@@ -95,6 +95,13 @@ def test_pinned_cpus_give_the_number_of_cpus() -> None:
     assert plan(SMALL.replace('"container"', '"container"\npin = [1]')).environments[1].cpus == 1
 
 
+@pytest.mark.parametrize("written", ["", "cpus = 2\n", "pin = [0, 1]\n"])
+def test_more_cpus_than_a_kind_has_are_refused(written: str) -> None:
+    one_processor = SMALL.replace('kind = "container"\n', f'kind = "uml"\n{written}')
+    with pytest.raises(UsageError, match=r"environment\[2\].cpus: asks for \d CPUs, and kind uml"):
+        plan(one_processor)
+
+
 def test_a_parameter_factor_varies_the_workloads_that_know_it() -> None:
     memory = '[[workload]]\nname = "m"\nprogram = "memory-bandwidth"\n'
     made = plan(SMALL + memory + '[factors]\narray_bytes = ["1 MiB", "4 MiB"]\n')

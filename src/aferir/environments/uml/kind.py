@@ -97,19 +97,13 @@ class Uml:
     def allocate(self, spec: EnvironmentSpec) -> UmlInstance:
         """Boot a guest; call it from the main thread, see `aferir.linux.process.start`.
 
-        Errors: MissingError if `check` has a finding, for more than one CPU, or for a quota
-        without root; ProgramError if it does not boot.
+        Errors: MissingError if `check` has a finding, or for a quota without root; ProgramError if
+        it does not boot.
         """
         clock = time.perf_counter()
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        if spec.cpus > 1:
-            raise MissingError(
-                f"environment `{spec.name}` asks for {spec.cpus} CPUs, and a guest of User-Mode "
-                "Linux has one processor",
-                remedy="set its `cpus` to 1, and compare it with others of one CPU",
-            )
         base = userland.ensure(self._progress, spec.packages)
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         entry, folders = _groups(spec, cpus)
