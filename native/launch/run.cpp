@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,10 @@ void add_usage(JsonObject& report, const rusage& usage) {
 
 // Exit code, or minus the signal that ended it.
 int code_of(int status) { return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status); }
+
+std::string joined(const std::string& what, const std::string& said) {
+    return said.empty() ? what : what + ": " + said;
+}
 
 // A command before or after the program: its exit code, and its output if that is not 0.
 class Step {
@@ -102,7 +107,8 @@ class Course {
     void stop_service();
     void measure();
     [[nodiscard]] std::string placed(const std::string& path) const;
-    [[nodiscard]] File open_input() const;
+    std::optional<File> opened(std::string_view stage, const std::string& path, int flags);
+    std::optional<File> open_input();
     void describe(const Started& started, const Ended& ended);
     void verify();
     void add_reports();
@@ -167,7 +173,7 @@ bool Course::step(std::string_view stage, const std::string& line, int input) {
     stage_ = stage;
     const Step done({"sh", "-c", line}, folder_, input);
     if (done.code() != 0) {
-        fail(stage, "exit code " + std::to_string(done.code()) + ": " + done.said());
+        fail(stage, joined("exit code " + std::to_string(done.code()), done.said()));
     }
     return done.code() == 0;
 }
@@ -181,7 +187,7 @@ bool Course::start_service() {
     service_.emplace(job_, folder_, log);
     const std::string wrong(service_->await());
     if (!wrong.empty()) {
-        fail("service", wrong + ": " + end_of_file(log, kSaid));
+        fail("service", joined(wrong, end_of_file(log, kSaid)));
     }
     return wrong.empty();
 }
@@ -201,28 +207,40 @@ std::string Course::placed(const std::string& path) const {
     return path.starts_with('/') ? path : folder_ + "/" + path;
 }
 
-File Course::open_input() const {
-    if (!job_.input_file.empty()) {
-        return open_file(placed(job_.input_file), O_RDONLY);
+// Nothing, and the stage has failed, if the file cannot be opened.
+std::optional<File> Course::opened(std::string_view stage, const std::string& path, int flags) {
+    const int handle = open(placed(path).c_str(), flags | O_CLOEXEC, 0644);
+    if (handle < 0) {
+        fail(stage, path + ": " + std::strerror(errno));
+        return std::nullopt;
     }
-    return job_.input_text.empty() ? open_file("/dev/null", O_RDONLY)
-                                   : file_with(place_.path(), job_.input_text);
+    return File(handle);
+}
+
+std::optional<File> Course::open_input() {
+    if (!job_.input_text.empty()) {
+        return file_with(place_.path(), job_.input_text);
+    }
+    return opened("input", job_.input_file.empty() ? "/dev/null" : job_.input_file, O_RDONLY);
 }
 
 void Course::measure() {
     if (job_.cold) {
         evict(folder_);
     }
-    const File input = open_input();
+    const std::optional<File> input = open_input();
+    const std::optional<File> file =
+        job_.output_file.empty() ? File()
+                                 : opened("output", job_.output_file, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!input.has_value() || !file.has_value()) {
+        return;
+    }
     stage_.clear();
     Pipe out = make_pipe();
     Pipe err = make_pipe();
-    const File file = job_.output_file.empty()
-                          ? File()
-                          : open_file(placed(job_.output_file), O_WRONLY | O_CREAT | O_TRUNC);
-    const Started started =
-        start(job_.command, folder_,
-              {input.get(), file.get() >= 0 ? file.get() : out.writing.get(), err.writing.get()});
+    const Started started = start(
+        job_.command, folder_,
+        {input->get(), file->get() >= 0 ? file->get() : out.writing.get(), err.writing.get()});
     out.writing.close();
     err.writing.close();
     const Ended ended = follow(started, out.reading.get(), err.reading.get(), output_);

@@ -44,6 +44,13 @@ def test_a_command_is_measured_and_its_experiment_is_kept(folder: Path) -> None:
     assert again.stdout.startswith("sort.toml is right: 1 cells")
 
 
+def test_an_input_with_a_relative_path_is_taken_along(folder: Path) -> None:
+    (folder / "numbers").write_text("3\n", encoding="utf-8")
+    options = ("--in", "native", "-n", "1", "--input", "numbers", "--expect", "3")
+    done = aferir(folder, "measure", *options, "--", "cat")
+    assert done.exit_code == 0, done.stderr
+
+
 def test_a_result_that_is_wrong_is_no_result(folder: Path) -> None:
     done = aferir(
         folder, "measure", "--in", "native", "-n", "1", "--expect", "b", "--", "echo", "a"

@@ -180,6 +180,19 @@ TEST(Launch, ThereIsNoTerminalAndNothingToRead) {
     expect_in(report_of({"--", "sh", "-c", "read x || exit 7"}), R"("exit_code":7)");
 }
 
+TEST(Launch, AnInputOrOutputThatCannotBeOpenedIsNamed) {
+    for (const std::string stage : {"input", "output"}) {
+        const std::string report = report_of({"--" + stage, "no/such", "--", "true"});
+        expect_in(report, R"("stage":")" + stage + '"');
+        expect_in(report, base64("no/such: No such file or directory"));
+        EXPECT_EQ(report.find("duration_s"), std::string::npos);
+    }
+}
+
+TEST(Launch, ACommandThatSaysNothingFailsWithItsCodeAlone) {
+    expect_in(report_of({"--prepare", "exit 3", "--", "true"}), base64("exit code 3") + '"');
+}
+
 TEST(Launch, WhoLeavesIsEndedAndCounted) {
     const std::string report =
         report_of({"--", "sh", "-c", "setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"});

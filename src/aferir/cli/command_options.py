@@ -25,7 +25,11 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     )
     add("--packages", metavar="NAMES", help="Debian packages for images (default: auto; or none)")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the command")
-    add("--input", metavar="FILE", help="file for its standard input")
+    add(
+        "--input",
+        metavar="FILE",
+        help="file for its standard input; one with a relative path is copied as --files are",
+    )
     add("--prepare", metavar="LINE", help="shell command before each repetition, not timed")
     add("--conclude", metavar="LINE", help="shell command after each repetition, not timed")
     add("--service", metavar="LINE", help="shell command that runs concurrently with the program")
@@ -150,7 +154,8 @@ def parameters(options: argparse.Namespace) -> dict[str, object]:
     if not options.command and not options.script:
         remedy = "write the command after --, such as: -- sleep 0.3"
         raise UsageError("there is nothing to measure", remedy=remedy)
-    files = [*options.files, *_named(options.command, options.files)]
+    named = [*options.command[1:], *filter(None, [options.input])]
+    files = [*options.files, *_named(named, options.files)]
     return {
         "command": shlex.join(options.command),
         "script": options.script,
@@ -175,7 +180,7 @@ def _named(words: list[str], files: list[str]) -> list[str]:
     """Select the words that are relative paths of existing files not yet covered by `files`."""
     covered = {Path(name).resolve() for name in files}
     found = []
-    for word in dict.fromkeys(words[1:]):
+    for word in dict.fromkeys(words):
         path = Path(word)
         relative = not path.is_absolute() and word not in (".", "..") and not word.startswith("-")
         if relative and path.exists() and not covered & {path.resolve(), *path.resolve().parents}:

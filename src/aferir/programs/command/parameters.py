@@ -134,7 +134,12 @@ class CommandParameters(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     packages: _Packages = AUTO
     variables: _Variables = ""
-    input: Annotated[str, text("file that is its standard input", "numbers.txt")] = ""
+    input: Annotated[
+        str,
+        text(
+            "file that is its standard input, one of `files` or of the environment", "numbers.txt"
+        ),
+    ] = ""
     input_text: Annotated[str, _line("text that is its standard input", "select 1;")] = ""
     output: Annotated[str, text("file that its standard output goes into", "sorted.txt")] = ""
     prepare: Annotated[str, _line("for sh, before each repetition, not timed", "make clean")] = ""

@@ -26,7 +26,7 @@ LAUNCHER = "launch"
 ECHO = "AFERIR_ECHO"
 """Environment variable whose contents the launcher returns with its report."""
 _FOLDER = "/var/tmp"  # noqa: S108 - a folder of the run's own is made below
-_OPTIONS = ("directory", "output", "input", "prepare", "conclude", "verify", "service", "ready")
+_OPTIONS = ("directory", "output", "prepare", "conclude", "verify", "service", "ready")
 
 
 class AnyCommand(Program[CommandParameters]):
@@ -76,6 +76,8 @@ class AnyCommand(Program[CommandParameters]):
         bundle = archive(files) if files else None
         if bundle is not None:
             arguments += ["--work", str(bundle)]
+        if parameters.input:
+            arguments += ["--input", placed(files).get(parameters.input, parameters.input)]
         for option in _OPTIONS:
             if value := getattr(parameters, option):
                 arguments += [f"--{option}", value]

@@ -141,6 +141,11 @@ def _usage(told: Mapping[str, object]) -> Iterator[Sample]:
 def _went_well(report: Report, expected: Expected) -> None:
     if report.stage == "execute":
         raise _not_executed(report, expected)
+    if report.stage in ("input", "output"):
+        raise ProgramError(
+            f"`{report.stage}` cannot be opened: {_said(report.said)}",
+            remedy="take it along with `files`, or let `prepare` make it, or its folder",
+        )
     if report.stage and report.stage not in ("verify", "conclude"):
         raise ProgramError(
             f"`{report.stage}` failed before the program ran: {_said(report.said)}",

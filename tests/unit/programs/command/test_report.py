@@ -99,6 +99,8 @@ NOT_RUN: dict[str, object] = {"stage": "execute", "duration_s": None, "exit_code
         ({"exit_code": -11}, "ended by SIGSEGV", ""),
         ({"stage": "prepare", "said": text("exit code 2: no rule"), "exit_code": None},
          "`prepare` failed before the program ran: exit code 2: no rule", "by hand"),
+        ({"stage": "input", "said": text("x: No such file"), "exit_code": None, "duration_s": None},
+         "`input` cannot be opened: x: No such file", "`prepare`"),
         ({"stage": "conclude", "said": text("exit code 1: ")}, "`conclude` failed", ""),
         ({**NOT_RUN, "errno": 13, "path": text("./it")}, "may not be executed", "chmod +x ./it"),
         ({**NOT_RUN, "errno": 2}, "no program `sort`", 'packages = ["coreutils"]'),

@@ -72,6 +72,26 @@ def test_relative_files_keep_their_place_and_others_their_name() -> None:
         bundle.placed(["a", "../a"])
 
 
+@pytest.mark.parametrize(
+    ("named", "files", "inside"),
+    [
+        ("numbers", ["numbers"], "numbers"),
+        ("../here/numbers", ["../here/numbers"], "numbers"),
+        ("data/numbers", ["data"], "data/numbers"),
+        ("made-there", ["numbers"], "made-there"),
+        ("/etc/hostname", ["numbers"], "/etc/hostname"),
+    ],
+)
+def test_an_input_is_named_as_it_is_called_there(
+    cache: Path, named: str, files: list[str], inside: str
+) -> None:
+    (cache / "data").mkdir()
+    for name in ("numbers", "data/numbers"):
+        (cache / name).write_text("1", encoding="utf-8")
+    made = COMMAND.command(parameters(command="sort", input=named, files=files))
+    assert made.arguments[made.arguments.index("--input") + 1] == inside
+
+
 def test_the_archive_changes_with_its_files_alone(cache: Path) -> None:
     (cache / "data").mkdir()
     (cache / "data" / "x").write_text("1", encoding="utf-8")
