@@ -48,7 +48,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
 def _kernels(plan: Plan, records: Sequence[Record]) -> tuple[Warning, ...]:
     """One warning for each user-space kernel, which names the environments that ran on it."""
     named: dict[str, list[str]] = {}
-    ran = {record.environment for record in records}
+    ran = {record.environment for record in records if record.failure is None}
     for spec in plan.environments:
         for doubt in of_user_kernel(spec) if spec.name in ran else ():
             named.setdefault(f"{doubt.message}|{doubt.advice}", []).append(spec.name)

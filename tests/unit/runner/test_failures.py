@@ -220,3 +220,14 @@ def test_an_environment_that_comes_to_the_same_as_the_baseline_is_left_out(tmp_p
     )
     assert len(of(done, "spread/a")) == len(of(done, "again/a")) == 2
     assert of(done, "packed/a") == []
+
+
+def test_nothing_is_said_of_the_kernel_of_an_environment_that_never_was(tmp_path: Path) -> None:
+    def refuse() -> None:
+        raise ProgramError("it does not start")
+
+    sandbox = FakeEnvironment("oci")
+    sandbox.refuse = refuse
+    content = experiment().replace(b'kind = "container"', b'kind = "oci"\nruntime = "runsc"')
+    done = carry_out(tmp_path, content, sandbox)
+    assert [warning.code for warning in done.provenance.warnings] == ["given-up"]
