@@ -169,8 +169,8 @@ def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator
             have = f"a control group around aferir may use {host.cpu_quota:g}"
         remedy = f"ask for 1 to {most}: more would only take turns"
         yield Wrong("cpus", f"asks for {cpus} CPUs, and {have}", remedy)
-    elif not host.unknown:
-        yield from _beyond_kind(cpus or len(pin or ()) or most, kind)
+    else:
+        yield from _beyond_kind(cpus or _defaults(values, kind, host).get("cpus", 1), kind)
     if pin is not None:
         yield from _beyond_pin(pin, cpus, host.cpus)
     if memory is not None and memory > host.memory_bytes:
