@@ -119,14 +119,15 @@ def run(
 
 
 def out_of_time(command: Sequence[str], timeout_s: float | None, said: str = "") -> TimeoutExpired:
-    """Error about a program that was ended after its time limit.
+    """Error about a program that was ended after its time limit; names it without its folder.
 
     `said` is its standard error: the last line of it is included.
     """
+    named = " ".join((Path(command[0]).name, *command[1:]))
     lines = [line.strip() for line in said.splitlines() if line.strip()][-1:]
     last = "".join(c if c.isprintable() else "?" for c in "".join(lines)[:_LINE])
     return TimeoutExpired(
-        f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
+        f"`{named}` was ended after its time limit of {timeout_s:g} s"
         f"{'; it said last: ' if last else ''}{last}",
         remedy="raise the workload's time_limit, or --limit, or choose a smaller problem",
     )

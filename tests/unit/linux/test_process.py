@@ -57,7 +57,7 @@ def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
 
 
 def test_an_expired_limit_is_told_with_the_last_line() -> None:
-    line = ["launch", "--", "./bench"]
+    line = ["/opt/aferir/launch", "--", "./bench"]
     told = process.out_of_time(line, 5.0, "first\n\x1blast \n \n").message
     assert told == "`launch -- ./bench` was ended after its time limit of 5 s; it said last: ?last"
     assert process.out_of_time(line, 0.5).message.endswith("its time limit of 0.5 s")
