@@ -15,6 +15,8 @@ from aferir.model.plan import EnvironmentSpec
 
 _FREEZE_S = 60.0
 """Time limit in s for processes to stop: one that waits for a disk stops once the disk answers."""
+_ATTEMPT_S = 0.05
+"""Time in s after which all are let go on for as long, and stopped anew; doubled each time."""
 
 
 def name_of(entry: Entry) -> str:
@@ -95,15 +97,8 @@ def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
     Sources: freezer-subsystem.rst, cgroup-v2.rst. Errors: ProgramError if they do not stop.
     """
     if "freezer" in folders:
-        file, word = folders["freezer"] / "freezer.state", "FROZEN" if frozen else "THAWED"
-
-        def all_did() -> bool:
-            # The kernel looks at each process once per request: one that comes to a stop of
-            # ptrace(2) just then counts as running until the next.
-            file.write_text(word, encoding="ascii")
-            return file.read_text(encoding="ascii").strip() == word
-
-        done = wait.until(all_did, wait.after(_FREEZE_S), period_s=0.001)
+        file = folders["freezer"] / "freezer.state"
+        done = _all_frozen(file) if frozen else _asked(file, "THAWED", wait.after(_FREEZE_S))
     elif "unified" in folders:
         file, word = folders["unified"] / "cgroup.freeze", f"frozen {frozen:d}"
         file.write_text(f"{frozen:d}", encoding="ascii")
@@ -117,3 +112,33 @@ def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
         return
     if not done:
         raise ProgramError(f"its processes were not {'stopped' if frozen else 'let go on'} in time")
+
+
+def _all_frozen(file: Path) -> bool:
+    """Freeze the group of a `freezer.state` of version 1; returns whether all its members stopped.
+
+    One that cannot stop while it waits for another, which has stopped, does so for ever: execve(2)
+    for the end of the other threads, ptrace(2) for one that it attaches to. Both have to go on.
+    """
+    deadline, attempt_s = wait.after(_FREEZE_S), _ATTEMPT_S
+    while not _asked(file, "FROZEN", min(wait.after(attempt_s), deadline)):
+        if wait.left_s(deadline) == 0:
+            return False
+        file.write_text("THAWED", encoding="ascii")
+        wait.MONOTONIC.sleep(attempt_s)
+        attempt_s *= 2
+    return True
+
+
+def _asked(file: Path, word: str, deadline_s: float) -> bool:
+    """Ask for a state of the group until it has it; returns whether it has.
+
+    The kernel looks at each process once per request: one that comes to a stop of ptrace(2) just
+    then counts as running until the next.
+    """
+
+    def has_it() -> bool:
+        file.write_text(word, encoding="ascii")
+        return file.read_text(encoding="ascii").strip() == word
+
+    return wait.until(has_it, deadline_s, period_s=0.001)
