@@ -117,8 +117,9 @@ def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
 def _all_frozen(file: Path) -> bool:
     """Freeze the group of a `freezer.state` of version 1; returns whether all its members stopped.
 
-    One that cannot stop while it waits for another, which has stopped, waits for ever: such is
-    execve(2), which awaits the end of the program's other threads. Both have to go on.
+    One that cannot stop while it waits for another, which has stopped, waits for ever: in execve(2)
+    for the end of the program's other threads, in ptrace(2) for one that it attaches to, which
+    gVisor's kernel does. Both have to go on.
     """
     deadline, attempt_s = wait.after(_FREEZE_S), _ATTEMPT_S
     while not _asked(file, "FROZEN", min(wait.after(attempt_s), deadline)):
