@@ -16,7 +16,7 @@ import msgspec
 from aferir.errors import MissingError
 from aferir.image import initramfs
 
-VERSION = 2
+VERSION = 3
 """Version of the build procedure; increase it when a change of the procedure changes the result."""
 PACKAGES = (
     *("ethtool", "iproute2", "kmod", "libgomp1", "libstdc++6", "mount"),
@@ -49,6 +49,10 @@ printf '%s' "$CONTAINER_INIT" > "$1/sbin/aferir-container"
 chmod 755 "$1/sbin/aferir-guest" "$1/sbin/aferir-container"
 """
 
+MERGED_HOOKS = "/usr/share/mmdebstrap/hooks/maybe-merged-usr"
+"""Folder of mmdebstrap's hooks that merge /usr before anything is unpacked. The package that would
+merge it afterwards needs all of Perl, 50 MB. mmdebstrap 0.8 (Ubuntu 22.04) does not have them.
+"""
 _MANUALS_HOOK = '--essential-hook=mkdir -p "$1/usr/share/man/man1"'
 """Hook that makes a folder which links of Java's alternatives need although manual pages are
 excluded.
@@ -83,6 +87,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 def for_host(os_release: Mapping[str, str], machine: str, extra: tuple[str, ...] = ()) -> Recipe:
     """Recipe for a host, from its os-release(5) and `uname -m`, with `extra` packages.
 
+    Neither their order nor those that every image has make another image.
+
     Errors: MissingError if the host is neither Debian nor Ubuntu.
     """
     distribution = os_release.get("ID", "")
@@ -100,14 +106,23 @@ def for_host(os_release: Mapping[str, str], machine: str, extra: tuple[str, ...]
         suite=suite,
         architecture=architecture,
         kernel=kernel,
-        packages=(*PACKAGES, *extra),
+        packages=(*PACKAGES, *sorted({*extra} - {*PACKAGES})),
     )
 
 
 def command(
-    recipe: Recipe, sources: list[str], target: str, mode: str, apt: list[str]
+    recipe: Recipe,
+    sources: list[str],
+    target: str,
+    mode: str,
+    apt: list[str],
+    *,
+    merged_hooks: bool = True,
 ) -> list[str]:
-    """The mmdebstrap(1) command line; `target` is a folder, or `-` for a tar on stdout."""
+    """The mmdebstrap(1) command line; `target` is a folder, or `-` for a tar on stdout.
+
+    `merged_hooks`: this host has the folder MERGED_HOOKS.
+    """
     options = [f"--aptopt={line}" for line in apt]
     options += [
         f"--dpkgopt=path-exclude=/usr/share/{folder}/*"
@@ -121,6 +136,7 @@ def command(
         f"--architectures={recipe.architecture}",
         f"--include={','.join(recipe.packages)}",
         *options,
+        *([f"--hook-dir={MERGED_HOOKS}"] if merged_hooks else []),
         _MANUALS_HOOK,
         f"--customize-hook={hook}",
         recipe.suite,

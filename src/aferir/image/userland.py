@@ -229,7 +229,12 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
         **({"TMPDIR": str(folder)} if root else {}),
     }
     command = recipe.command(
-        wanted, sources, str(target), "root" if root else "unshare", recipe.apt_options(dump)
+        wanted,
+        sources,
+        str(target),
+        "root" if root else "unshare",
+        recipe.apt_options(dump),
+        merged_hooks=Path(recipe.MERGED_HOOKS).is_dir(),
     )
     _quietly(command, variables)
     for path in sources:

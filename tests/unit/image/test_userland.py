@@ -95,6 +95,14 @@ def test_the_hash_follows_whatever_changes_the_image() -> None:
     assert len(hashes | {first.hash}) == 5
 
 
+def test_neither_order_nor_what_every_image_has_makes_another_image() -> None:
+    usual = recipe.for_host(DEBIAN, "x86_64")
+    assert recipe.for_host(DEBIAN, "x86_64", ("libgomp1",)) == usual
+    several = ("strace", "libgomp1", "make", "strace")
+    wanted = (*usual.packages, "make", "strace")
+    assert recipe.for_host(DEBIAN, "x86_64", several).packages == wanted
+
+
 def test_a_host_without_debian_packages_is_told_so() -> None:
     with pytest.raises(MissingError, match="Fedora"):
         recipe.for_host({"ID": "fedora", "PRETTY_NAME": "Fedora Linux 41"}, "x86_64")
@@ -109,6 +117,13 @@ def test_mmdebstrap_is_given_suite_target_and_sources_in_its_order() -> None:
     found = recipe.command(recipe.for_host(DEBIAN, "x86_64"), ["/h.list"], "/t", "root", [])
     assert found[-3:] == ["bookworm", "/t", "/h.list"]
     assert any(part.startswith("--include=") and "qemu-guest-agent" in part for part in found)
+
+
+def test_hooks_that_this_host_does_not_have_are_left_out() -> None:
+    hooks = f"--hook-dir={recipe.MERGED_HOOKS}"
+    given = (recipe.for_host(DEBIAN, "x86_64"), ["/h.list"], "/t", "root", [])
+    assert hooks in recipe.command(*given)
+    assert hooks not in recipe.command(*given, merged_hooks=False)
 
 
 def test_installed_packages_are_read_from_the_status_file() -> None:

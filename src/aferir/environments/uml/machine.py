@@ -139,6 +139,9 @@ def command(
     descriptor of a socket whose other end is the guest's serial line; `jail` is the folder of the
     host whose subfolders it can mount. `wires` are file descriptors of sockets that carry the
     frames of its interfaces vec0, vec1, ... Memory is rounded up to whole MiB.
+
+    Its kernel compares no codes of RAID 6, which takes 0.85 s of the 1.1 s to its first program,
+    and so has none.
     """
     return [
         str(kernel.program),
@@ -150,6 +153,7 @@ def command(
         *(f"vec{n}:transport=fd,fd={handle},vec=0" for n, handle in enumerate(wires)),
         *(f"uml_dir={folder}/", "umid=control"),
         *("quiet", "loglevel=3", "panic=-1", "noreboot"),
+        "initcall_blacklist=raid6_select_algo",
     ]
 
 
