@@ -68,6 +68,8 @@ pins:
 	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header docs.in -o docs.txt
 	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header uv.in -o uv.txt
+	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header package.in -c run.txt -o package.txt
 
 clean:
