@@ -12,7 +12,7 @@ from tests.checkout import ROOT
 
 SCRIPT = ROOT / "scripts/system-packages"
 TOOLS = (
-    *("sh", "cat", "date", "env", "grep", "head", "mkdir"),
+    *("sh", "awk", "cat", "date", "env", "grep", "head", "mkdir"),
     *("mktemp", "printf", "rm", "sed", "tail", "tr"),
 )
 RELEASES = {
@@ -31,10 +31,12 @@ case "$1" in $AT_WORK) ;; *) exit 0 ;; esac
 echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1234 ($AT_WORK_IS)" >&2
 exit 100
 """
-APT_CACHE = """for left_out in $NOT_IN_ARCHIVE; do
-  if [ "$2" = "$left_out" ]; then printf '%s:\\n  Candidate: (none)\\n' "$2"; exit 0; fi
+APT_CACHE = """shift
+for one; do
+  version=1.0-1
+  for left_out in $NOT_IN_ARCHIVE; do [ "$one" = "$left_out" ] && version='(none)'; done
+  printf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n  Version table:\\n' "$one" "$version"
 done
-printf '%s:\\n  Installed: (none)\\n  Candidate: 1.0-1\\n' "$2"
 """
 DPKG_QUERY = """for one; do :; done
 case " $INSTALLED " in *" $one "*|*" all "*) echo "install ok installed" ;; *) exit 1 ;; esac
