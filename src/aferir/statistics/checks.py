@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-import scipy  # it imports its `stats` when that is first used, which takes longer than `special`
 
 from aferir.model.record import Warning
 from aferir.statistics import distributions, shapiro_wilk
@@ -174,19 +173,19 @@ def drift(values: Values) -> Drift:
 def _kendall(array: Array) -> tuple[float, float]:
     """Kendall's tau of the samples against their order, and its p value.
 
-    Up to 33 samples without ties, which is the usual case, use a cached exact distribution: scipy
-    computes it anew each time, which takes half the time of a report with thousands of figures.
+    The figures of `scipy.stats.kendalltau`, without the import of `scipy.stats`, which would take
+    half the time of a report. Up to 33 samples without ties use a cached exact distribution: scipy
+    computes it anew each time.
     """
     n = array.size
     if n > _KENDALL_EXACT:
-        result = scipy.stats.kendalltau(np.arange(n), array)
-        return float(result.statistic), float(result.pvalue)
-    # Plain numbers: a call of numpy takes longer than so few comparisons.
-    values = array.tolist()
-    discordant = sum(before > after for k, before in enumerate(values) for after in values[k:])
+        discordant = sum(int(np.count_nonzero(array[k] > array[k:])) for k in range(n))
+    else:  # plain numbers: a call of numpy takes longer than so few comparisons
+        order = array.tolist()
+        discordant = sum(before > after for k, before in enumerate(order) for after in order[k:])
     pairs = n * (n - 1) // 2
-    ties = [ties for ties in Counter(values).values() if ties > 1]
-    if not ties:
+    ties = [ties for ties in Counter(array.tolist()).values() if ties > 1]
+    if not ties and n <= _KENDALL_EXACT:
         tail = _inversions_at_most(n)[min(discordant, pairs - discordant)]
         return 1 - 2 * discordant / pairs, min(1.0, 2 * tail)
     comparable = pairs - sum(t * (t - 1) // 2 for t in ties)

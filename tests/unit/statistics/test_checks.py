@@ -72,7 +72,7 @@ def test_normality_is_that_of_shapiro_and_wilk(n: int, shape: str) -> None:
     assert normality([1.0, 1.0, 1e300]).p_value == pytest.approx(0, abs=1e-7)
 
 
-@pytest.mark.parametrize("n", [10, 11, 33, 34])
+@pytest.mark.parametrize("n", [10, 11, 33, 34, 100])
 @pytest.mark.parametrize("ties", [False, True])
 def test_drift_is_kendalls_tau(n: int, ties: bool) -> None:
     values = np.random.default_rng(n).normal(size=n)
