@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from aferir import probes, registry, runner
-from aferir.cluster import manager
 from aferir.environments.limited import DiskSpec
 from aferir.environments.lxc.spec import ContainerSpec
 from aferir.linux import cgroup, journal
@@ -89,15 +88,16 @@ def needs(mpi: Mpi, program: Program[Any]) -> None:
         pytest.skip(f"there is no {mpi} here")
 
 
-def test_a_checkpoint_by_mpi_io_verifies_in_a_container(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_checkpoint_by_mpi_io_verifies_in_a_container(mpi: Mpi, tmp_path: Path) -> None:
     """Its MPI is in the image, since the experiment asks for it."""
     given: dict[str, Parameter] = {
-        "api": "mpiio", "mpi": "openmpi", "collective": True, "segments": 2, "block_bytes": 2**20,
+        "api": "mpiio", "mpi": mpi, "collective": True, "segments": 2, "block_bytes": 2**20,
     }  # fmt: skip
-    needs("openmpi", CHECKPOINT)
-    assert set(image_packages([(CHECKPOINT, given)])) <= set(manager.PACKAGES)
-    # That of clusters, so that no image is built for this alone.
-    box = msgspec.structs.replace(container(2**30), packages=manager.PACKAGES)
+    needs(mpi, CHECKPOINT)
+    both = [(CHECKPOINT, {**given, "mpi": one}) for one in MPIS]  # one image to build, not two
+    packages = image_packages(both)
+    box = msgspec.structs.replace(container(2**30), packages=packages)
     [record] = carry_out(box, {"checkpoint": ("checkpoint", given)}, tmp_path)
     assert record.failure is None
     samples = {sample.metric: sample.value for sample in record.samples}
