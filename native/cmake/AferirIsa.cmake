@@ -52,11 +52,10 @@ function(aferir_ranks_isas output)
   endforeach()
 endfunction()
 
-# aferir_isa_object(<output-variable> <name> <isa> ENTRY <mangled symbols> SOURCES <files>
-#                   [OPTIONS <flags>])
-# Sets the output variable to the path of one relocatable object of this level.
-function(aferir_isa_object output name isa)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ENTRY;SOURCES;OPTIONS")
+# aferir_isa_library(<name> <isa> SOURCES <files> [OPTIONS <flags>])
+# Makes an object library of this level, <name>_<isa>.
+function(aferir_isa_library name isa)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;OPTIONS")
   set(target ${name}_${isa})
   add_library(${target} OBJECT ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE aferir_warnings aferir_openmp)
@@ -81,15 +80,26 @@ function(aferir_isa_object output name isa)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fno-gnu-unique)
   endif()
+endfunction()
+
+# aferir_isa_object(<output-variable> <name> <isa> ENTRY <mangled symbols> SOURCES <files>
+#                   [OPTIONS <flags>] [WITH <libraries of aferir_isa_library, without their levels>])
+# Sets the output variable to the path of one relocatable object of this level.
+function(aferir_isa_object output name isa)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ENTRY;SOURCES;OPTIONS;WITH")
+  set(target ${name}_${isa})
+  aferir_isa_library(${name} ${isa} SOURCES ${arg_SOURCES} OPTIONS ${arg_OPTIONS})
+  list(TRANSFORM arg_WITH REPLACE "(.+)" "$<TARGET_OBJECTS:\\1_${isa}>" OUTPUT_VARIABLE objects)
+  list(PREPEND objects $<TARGET_OBJECTS:${target}>)
 
   set(joined ${CMAKE_CURRENT_BINARY_DIR}/${target}.joined.o)
   set(sealed ${CMAKE_CURRENT_BINARY_DIR}/${target}.sealed.o)
   list(TRANSFORM arg_ENTRY PREPEND --keep-global-symbol= OUTPUT_VARIABLE keep)
   add_custom_command(
     OUTPUT ${sealed}
-    COMMAND ${AFERIR_LD} ${AFERIR_LD_FORMAT} -r -d --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
+    COMMAND ${AFERIR_LD} ${AFERIR_LD_FORMAT} -r -d --force-group-allocation -o ${joined} ${objects}
     COMMAND ${CMAKE_OBJCOPY} ${keep} ${joined} ${sealed}
-    DEPENDS $<TARGET_OBJECTS:${target}>
+    DEPENDS ${objects}
     COMMAND_EXPAND_LISTS VERBATIM)
   set_source_files_properties(${sealed} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   set(${output} ${sealed} PARENT_SCOPE)

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/memory.hpp"
 #include "npb/ft_field.hpp"
+#include "npb/ft_passes.hpp"
 #include "npb/ft_reference.hpp"
 #include "npb/npb.hpp"
 
@@ -22,8 +24,13 @@ class Solver {
     Solver(const Grid& grid, int threads)
         : grid_(grid),
           threads_(threads),
+          passes_(passes_of(grid, streams(grid.points()))),
           spectrum_(2 * grid.points()),
-          work_(grid.plane() * static_cast<std::size_t>(grid.nz)) {}
+          work_(grid.plane() * static_cast<std::size_t>(grid.nz)) {
+        for (int z = 0; z < grid.nz; ++z) {
+            planes_.push_back(plane(z));
+        }
+    }
 
     // Computes everything before the first time step, including tables. As in NPB, it is run once
     // untimed and again with the clock running.
@@ -31,10 +38,8 @@ class Solver {
         axes_ = Axes(grid_);
 #pragma omp parallel num_threads(threads_)
         {
-            with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
-                forward_planes<nx, ny>();
-                forward_pencils<nz>();
-            });
+            forward_planes();
+            forward_pencils();
         }
     }
 
@@ -45,11 +50,8 @@ class Solver {
         double im = 0;
 #pragma omp parallel num_threads(threads_) reduction(+ : re, im)
         {
-            with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
-                constexpr Grid kGrid{nx, ny, nz};
-                evolve_pencils<nz, streams(kGrid.points())>(decays);
-                inverse_planes<nx, ny>();
-            });
+            evolve_pencils(decays);
+            inverse_planes();
 #pragma omp for schedule(static)
             for (int j = 1; j <= kChecksumPoints; ++j) {
                 const double* const value =
@@ -67,64 +69,58 @@ class Solver {
         return work_.data() + static_cast<std::size_t>(z) * grid_.plane();
     }
 
-    /// Tiles of a z pencil in the work field.
-    [[nodiscard]] auto tiles_of(std::size_t pencil) const {
-        return [first = work_.data() + pencil * kTile, plane = grid_.plane()](int z) {
-            return first + static_cast<std::size_t>(z) * plane;
-        };
+    [[nodiscard]] double* spectrum_of(std::size_t pencil) const {
+        return spectrum_.data() + pencil * static_cast<std::size_t>(grid_.nz) * kTile;
     }
 
     [[nodiscard]] std::int64_t pencils() const {
         return static_cast<std::int64_t>(grid_.blocks()) * grid_.ny;
     }
 
-    template <int Nx, int Ny>
     void forward_planes() {
         alignas(64) std::array<double, kLongestFft * kTile> scratch;
 #pragma omp for schedule(static)
         for (int z = 0; z < grid_.nz; ++z) {
-            const auto numbers = 2 * std::uint64_t{Nx} * Ny * static_cast<std::uint64_t>(z);
-            generate_x<Nx>(grid_, axes_.x, lcg_skip(kFtSeed, numbers), plane(z), scratch.data());
-            forward_y<Ny>(grid_, axes_.y, plane(z), scratch.data());
+            passes_.generate_x(grid_, axes_.x, plane_seed(grid_, z), plane(z), scratch.data());
+            passes_.forward_y(grid_, axes_.y, plane(z), scratch.data());
         }
     }
 
-    template <int Nz>
     void forward_pencils() {
 #pragma omp for schedule(static)
         for (std::int64_t index = 0; index < pencils(); ++index) {
             const auto pencil = static_cast<std::size_t>(index);
-            forward_z<Nz>(axes_.z, spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+            passes_.forward_z(axes_.z, spectrum_of(pencil), {planes_.data(), pencil * kTile});
         }
     }
 
-    template <int Nz, bool streaming>
     void evolve_pencils(const Decays& decays) {
 #pragma omp for schedule(static) nowait
         for (std::int64_t index = 0; index < pencils(); ++index) {
             const auto pencil = static_cast<std::size_t>(index);
-            evolve_z<Nz, streaming>(axes_.z, decays, decays.along_xy(pencil),
-                                    spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+            passes_.evolve_z(axes_.z, decays, decays.along_xy(pencil), spectrum_of(pencil),
+                             {planes_.data(), pencil * kTile});
         }
         finish_streams();
 #pragma omp barrier
     }
 
-    template <int Nx, int Ny>
     void inverse_planes() {
         alignas(64) std::array<double, kLongestFft * kTile> scratch;
 #pragma omp for schedule(static)
         for (int z = 0; z < grid_.nz; ++z) {
-            inverse_y<Ny>(grid_, axes_.y, plane(z));
-            inverse_x<Nx>(grid_, axes_.x, plane(z), scratch.data());
+            passes_.inverse_y(grid_, axes_.y, plane(z));
+            passes_.inverse_x(grid_, axes_.x, plane(z), scratch.data());
         }
     }
 
     Grid grid_;
     int threads_;
+    Passes passes_;
     Axes axes_{grid_};
     HugeArray<double> spectrum_;
     HugeArray<double> work_;
+    std::vector<double*> planes_;  ///< by z
 };
 
 }  // namespace

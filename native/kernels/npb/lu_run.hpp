@@ -1,15 +1,11 @@
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "common/awaited.hpp"
-#include "common/memory.hpp"
 #include "common/team.hpp"
 #include "npb/lu_fronts.hpp"
 #include "npb/lu_problem.hpp"
@@ -166,35 +162,9 @@ inline State residual_of(const State& squares, int size, double time_step) {
     return norms;
 }
 
+/// Runs the plan in threads, in blocks of W columns; compiled in lu.cpp.
 template <int W>
-LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& plan) {
-    const Relays relays(fields.fronts,
-                        HugeArray<double>(Relays::values(fields.fronts, plan.threads)));
-    std::vector<double> squares(static_cast<std::size_t>(fields.fronts.inner_blocks()) * 5 * W);
-    Meeting meeting(plan.threads);
-    LuResult result;
-#pragma omp parallel num_threads(plan.threads)
-    {
-        Member member(meeting);
-        LuWorker<W, Member> thread(fields, exact, plan.time_step, member, relays,
-                                   patience_of(plan.threads));
-        thread.prepare();
-        thread.step();  // untimed, to touch all code and data
-        thread.set_initial();
-        const double start = omp_get_wtime();
-        for (int iteration = 0; iteration < plan.iterations; ++iteration) {
-            thread.step();
-        }
-        thread.add_squares(squares);
-#pragma omp master
-        {
-            result.residual =
-                residual_of(sum_of_squares(fields.fronts, squares), plan.size, plan.time_step);
-            result.seconds = omp_get_wtime() - start;
-        }
-    }
-    return result;
-}
+LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& plan);
 
 /// Runs the plan in blocks of W columns and calls `check(result, field)`; `field(Place)` gives the
 /// final state of a point.

@@ -54,11 +54,13 @@ class LuSweep {
           links_(links),
           gifts_(static_cast<std::size_t>((fields.fronts.period() + 2) * width())) {}
 
-    void lower() {
+    // Without `flatten` the compiler leaves calls in the sweeps of a file that has two kinds of
+    // links: that costs a fifth of the speed.
+    [[gnu::flatten]] void lower() {
         sweep<1>([&](std::ptrdiff_t done) { lower_front(done); });
     }
 
-    void upper() {
+    [[gnu::flatten]] void upper() {
         sweep<-1>([&](std::ptrdiff_t done) { upper_front(done); });
     }
 

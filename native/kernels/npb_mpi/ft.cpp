@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "npb/ft_field.hpp"
+#include "npb/ft_passes.hpp"
 #include "npb/ft_reference.hpp"
 #include "npb/npb.hpp"
 #include "npb_mpi/decomposition.hpp"
@@ -23,13 +24,6 @@ Outcome run_mpi_ft(ProblemClass problem, Ranks& ranks);
 
 namespace {
 
-struct Axes {
-    explicit Axes(const Grid& grid) : x(grid.nx), y(grid.ny), z(grid.nz) {}
-    Axis x;
-    Axis y;
-    Axis z;
-};
-
 class Solver {
   public:
     Solver(const Grid& grid, Ranks& ranks)
@@ -38,7 +32,8 @@ class Solver {
           pencils_(static_cast<std::size_t>(grid.blocks() * grid.ny / ranks.count())),
           planes_(grid.nz / ranks.count()),
           pitch_((pencils_ + 1) * kTile),
-          streaming_(streams(grid.points() / static_cast<std::size_t>(ranks.count()))),
+          passes_(
+              passes_of(grid, streams(grid.points() / static_cast<std::size_t>(ranks.count())))),
           spectrum_(pencils_ * static_cast<std::size_t>(grid.nz) * kTile),
           work_(ranks, grid.plane() * static_cast<std::size_t>(planes_)),
           planes_of_(static_cast<std::size_t>(ranks.count())) {
@@ -68,10 +63,8 @@ class Solver {
     void initialise() {
         axes_ = Axes(grid_);
         ranks_.wait_for_mates();  // they may still read these planes
-        with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
-            forward_planes<nx, ny>();
-            forward_pencils<nz>();
-        });
+        forward_planes();
+        forward_pencils();
         sent_.wait();
     }
 
@@ -79,10 +72,8 @@ class Solver {
     ComplexNumber step(int steps) {
         const Decays decays(grid_, steps);
         ranks_.wait_for_mates();  // they may still use the planes that this rank writes into
-        with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
-            streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
-            inverse_planes<nx, ny>();
-        });
+        evolve_pencils(decays);
+        inverse_planes();
         std::array<double, 2> sums{};
         for (int j = 1; j <= kChecksumPoints; ++j) {
             const int z = checksum_plane(grid_, j);
@@ -122,13 +113,14 @@ class Solver {
     }
 
     /// Tiles of one of this rank's pencils in the work field.
-    [[nodiscard]] auto tiles_of(std::size_t pencil) const {
-        return [rows = rows_.data(), offset = pencil * kTile](int z) {
-            return rows[static_cast<std::size_t>(z)] + offset;
-        };
+    [[nodiscard]] Column tiles_of(std::size_t pencil) const {
+        return {rows_.data(), pencil * kTile};
     }
 
-    template <int Nx, int Ny>
+    [[nodiscard]] double* spectrum_of(std::size_t pencil) const {
+        return spectrum_.data() + pencil * static_cast<std::size_t>(grid_.nz) * kTile;
+    }
+
     void forward_planes() {
         alignas(64) std::array<double, kLongestFft * kTile> scratch;
         for (int index = 0; index < planes_; ++index) {
@@ -137,10 +129,9 @@ class Solver {
             }
         }
         for (int index = 0; index < planes_; ++index) {
-            const auto z = static_cast<std::uint64_t>(ranks_.id() * planes_ + index);
-            generate_x<Nx>(grid_, axes_.x, lcg_skip(kFtSeed, 2 * std::uint64_t{Nx} * Ny * z),
-                           plane(index), scratch.data());
-            forward_y<Ny>(grid_, axes_.y, plane(index), scratch.data());
+            const auto seed = plane_seed(grid_, ranks_.id() * planes_ + index);
+            passes_.generate_x(grid_, axes_.x, seed, plane(index), scratch.data());
+            passes_.forward_y(grid_, axes_.y, plane(index), scratch.data());
             for (const int rank : distant_) {
                 sent_.send(rank, std::span<const double>(part_of_plane(index, rank)));
             }
@@ -149,19 +140,17 @@ class Solver {
         ranks_.wait_for_mates();
     }
 
-    template <int Nz>
     void forward_pencils() {
         for (std::size_t pencil = 0; pencil < pencils_; ++pencil) {
-            forward_z<Nz>(axes_.z, spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+            passes_.forward_z(axes_.z, spectrum_of(pencil), tiles_of(pencil));
         }
     }
 
-    template <int Nz, bool streaming>
     void evolve_pencils(const Decays& decays) {
         const auto first = static_cast<std::size_t>(ranks_.id()) * pencils_;
         for (std::size_t pencil = 0; pencil < pencils_; ++pencil) {
-            evolve_z<Nz, streaming>(axes_.z, decays, decays.along_xy(first + pencil),
-                                    spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+            passes_.evolve_z(axes_.z, decays, decays.along_xy(first + pencil), spectrum_of(pencil),
+                             tiles_of(pencil));
         }
         finish_streams();
         for (int index = 0; index < planes_; ++index) {
@@ -173,7 +162,6 @@ class Solver {
     }
 
     /// A plane is received while the one before it is transformed.
-    template <int Nx, int Ny>
     void inverse_planes() {
         alignas(64) std::array<double, kLongestFft * kTile> scratch;
         receive_plane(0);
@@ -182,8 +170,8 @@ class Solver {
             if (index + 1 < planes_) {
                 receive_plane(index + 1);
             }
-            inverse_y<Ny>(grid_, axes_.y, plane(index));
-            inverse_x<Nx>(grid_, axes_.x, plane(index), scratch.data());
+            passes_.inverse_y(grid_, axes_.y, plane(index));
+            passes_.inverse_x(grid_, axes_.x, plane(index), scratch.data());
         }
     }
 
@@ -199,7 +187,7 @@ class Solver {
     std::size_t pencils_;  ///< of this rank
     int planes_;           ///< of this rank
     std::size_t pitch_;    ///< doubles from one row of across_ to the next
-    bool streaming_;
+    Passes passes_;
     Axes axes_{grid_};
     HugeArray<double> spectrum_;
     SharedArray<double> work_;

@@ -114,9 +114,7 @@ class LuMate {
 
     void prepare() { worker_.prepare(); }
     void set_initial() { worker_.set_initial(); }
-    // Without `flatten` the compiler leaves calls in the sweeps, because this file has two kinds of
-    // processes: that costs a fifth of the speed.
-    [[gnu::flatten]] void step() { worker_.step(); }
+    void step() { worker_.step(); }
     void add_squares(std::span<double> squares) { worker_.add_squares(squares); }
     [[nodiscard]] const LuFields& fields() const { return fields_; }
     [[nodiscard]] const Box& own() const { return own_; }

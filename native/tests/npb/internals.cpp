@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "npb/adi_run.hpp"
+#include "npb/adi_field.hpp"
 #include "npb/bt_lines.hpp"
 #include "npb/cg_blocks.hpp"
 #include "npb/is_ranking.hpp"
@@ -13,6 +13,10 @@
 #include "npb/sp_lines.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
+
+Outcome run_bt(ProblemClass problem, int threads);
+Outcome run_sp(ProblemClass problem, int threads);
+
 namespace {
 
 std::vector<double> multiply(const SparseMatrix& a, int parts, std::vector<double> x) {
@@ -262,14 +266,6 @@ Flows solve(const Flows& states, const Flows& changes, double time_step, int axi
         result.at(place) = (axis == 1 ? change : u).state(place);
     });
     return result;
-}
-
-Outcome run_bt(ProblemClass problem, int threads) {
-    return run_adi<BtLines>(bt_problem(problem), threads);
-}
-
-Outcome run_sp(ProblemClass problem, int threads) {
-    return run_adi<SpLines>(sp_problem(problem), threads);
 }
 
 }  // namespace
