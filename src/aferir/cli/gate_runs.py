@@ -180,8 +180,8 @@ def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Ve
             look=once,
             looks=1,
             pairs=n,
-            base_value=sorted(values.base)[len(values.base) // 2],
-            head_value=sorted(values.head)[len(values.head) // 2],
+            base_value=median(values.base),
+            head_value=median(values.head),
         ),
         cell,
     )

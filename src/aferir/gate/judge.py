@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from statistics import median
 
 import msgspec
 
@@ -127,8 +128,8 @@ def judge(
         look=last,
         looks=looks,
         needed=rounds_needed(ratio, limits) if answer == "undecided" else None,
-        base_value=_median(values.base[:made]),
-        head_value=_median(values.head[:made]),
+        base_value=median(values.base[:made]) if made else None,
+        head_value=median(values.head[:made]) if made else None,
         unit=unit,
     )
 
@@ -152,11 +153,3 @@ def judge_itself(values: Values, planned: int, limits: Limits) -> Seen:
 def _ratio(values: Values, pairs: int, better: Better) -> Ratio:
     head, base = values.head[:pairs], values.base[:pairs]
     return paired_ratio(base, head) if better == "higher" else paired_ratio(head, base)
-
-
-def _median(values: Sequence[float]) -> float | None:
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

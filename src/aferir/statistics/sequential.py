@@ -28,6 +28,8 @@ f to this power is spent. Early stopping remains possible, and the last test los
 _GRID = 1201
 _WIDTH = 8.0
 """Half-width in standard deviations of the grid on which densities are integrated."""
+_ROUNDING = 1e-12
+"""Excess of counts that do not scatter up to which they are at the limit, and so within it."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +120,7 @@ def score_of(ratio: Ratio, at_most: float) -> float | None:
         return None
     above = math.log(ratio.estimate) - math.log1p(at_most)
     if ratio.log_error == 0:
-        return math.copysign(math.inf, above)
+        return math.inf if above > _ROUNDING else -math.inf
     tail = distributions.student(ratio.freedom, -abs(above) / ratio.log_error)
     return math.copysign(-distributions.normal_quantile(max(tail, 1e-300)), above)
 

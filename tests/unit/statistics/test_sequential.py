@@ -50,6 +50,18 @@ def test_a_ratio_is_judged_against_the_limit() -> None:
         assert look(paired_ratio(head, base), 0, (1.0,), limits).answer == answer
 
 
+@pytest.mark.parametrize("percent", [0, 1, 3, 7])
+@pytest.mark.parametrize("base", [1.0, 3.0, 12345.0])
+def test_counts_that_do_not_scatter_may_reach_the_limit_and_not_exceed_it(
+    base: float, percent: int
+) -> None:
+    limits = Limits(at_most=percent / 100)
+    for above, answer in ((0.0, "pass"), (1e-6, "slower"), (-1e-6, "pass")):
+        head = base * (1 + percent / 100) * (1 + above)
+        ratio = paired_ratio([head] * 8, [base] * 8)
+        assert look(ratio, 0, (1.0,), limits).answer == answer
+
+
 def test_without_an_error_nothing_is_decided() -> None:
     limits = Limits(at_most=0.0)
     one = paired_ratio([2.0], [1.0])
