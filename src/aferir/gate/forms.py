@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from aferir.gate.judge import Seen, Verdict
 from aferir.gate.words import details, headline, interval
+from aferir.report.formatting import quantity
 from aferir.statistics.ratio import at_level
 
 _NANO = 1e9
@@ -41,11 +42,8 @@ def junit(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = N
 
 def markdown(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> str:
     """Markdown for a comment in a pull request."""
-    rows = [
-        ("base", verdict.base_value),
-        ("head", verdict.head_value),
-    ]
-    table = [f"| {side} | {_figure(value)} {verdict.unit} |" for side, value in rows]
+    rows = (("base", verdict.base_value), ("head", verdict.head_value))
+    table = [f"| {side} | {quantity(value, verdict.unit, exact=True)} |" for side, value in rows]
     return "\n".join(
         [
             f"### {headline(verdict)}",
@@ -72,7 +70,7 @@ def github_benchmark(name: str, verdict: Verdict) -> str:
         "name": name,
         "unit": verdict.unit,
         "value": verdict.head_value,
-        "range": f"{_figure(low)} to {_figure(high)}" if low is not None else "",
+        "range": f"{low:.5g} to {high:.5g}" if low is not None and high is not None else "",
         "extra": headline(verdict),
     }
     return json.dumps([entry], indent=2) + "\n"
@@ -101,10 +99,6 @@ def _interval(verdict: Verdict) -> tuple[float | None, float | None]:
     if verdict.better == "higher":
         ends = [verdict.base_value / found.high, verdict.base_value / found.low]
     return ends[0], ends[1]
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.5g}"
 
 
 def _printable(text: str) -> str:

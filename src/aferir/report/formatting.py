@@ -36,12 +36,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{round(value, decimals):,.{max(decimals, 0)}f}"
 
 
-def quantity(value: float | None, unit: str) -> str:
-    """`value` with a readable prefix of `unit`: 0.00123 s as `1.23 ms`, a count as `76`."""
+def quantity(value: float | None, unit: str, *, exact: bool = False) -> str:
+    """`value` with a readable prefix of `unit`: 0.00123 s as `1.23 ms`, a count as `76`.
+
+    `exact`: whole counts have all their digits.
+    """
     if value is None or not math.isfinite(value):
         return number(value)
     if unit in _COUNTS and _is_whole(value):
-        return _fixed(value, min(_decimals(value, 3), 0))
+        return _fixed(value, 0 if exact else min(_decimals(value, 3), 0))
     factor, shown = scale(value, unit)
     return f"{number(value / factor)} {shown}".rstrip()
 
@@ -50,7 +53,7 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
     """A figure and its interval with one prefix, rounded alike: `1.23 ms [1.20, 1.26]`.
 
     For a figure of 0 both follow from the wider end of its interval. Counts whose ends are whole
-    numbers have no decimals: `76 [74, 79]`.
+    numbers have no decimals: `76 [74, 79]`; one that does not vary has all its digits.
     """
     if value is None or interval is None or not math.isfinite(value):
         return quantity(value, unit)
@@ -59,7 +62,7 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
     factor, shown = scale(size, unit)
     decimals = _decimals(size / factor, 3) if size else 0
     if unit in _COUNTS and all(map(_is_whole, (value, interval.low, interval.high))):
-        decimals = min(decimals, 0)
+        decimals = min(decimals, 0) if interval.low < interval.high else 0
     low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))
     shown = shown and f" {shown}"
     return f"{_fixed(value / factor, decimals) if value else 0}{shown} [{low}, {high}]"

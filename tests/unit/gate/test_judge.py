@@ -119,3 +119,14 @@ def test_the_answer_in_all_forms(values: Values, word: str, failures: str, skipp
     assert all(line.endswith(".") for line in said)
     once = f"was tested after {verdict.pairs};" in " ".join(said)
     assert once == (verdict.looks == 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"), [(1_234_567.0, "1", "1,234,567"), (0.0123456, "s", "12.3 ms")]
+)
+def test_a_comment_shows_figures_as_reports_do_and_whole_counts_exactly(
+    value: float, unit: str, shown: str
+) -> None:
+    values = Values((value,) * 8, (value,) * 8)
+    verdict = judge(values, 8, LIMITS, metric="figure", better="lower", unit=unit)
+    assert f"| base | {shown} |" in forms.markdown("./bench", verdict, None)

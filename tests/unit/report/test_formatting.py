@@ -79,6 +79,8 @@ def test_a_figure_and_its_interval_share_one_scale() -> None:
     assert quantity_interval(0.5, interval(0.4, 0.6), "1") == "0.500 [0.400, 0.600]"
     assert quantity_interval(76.0, interval(74.0, 79.0), "1") == "76 [74, 79]"
     assert quantity_interval(76.0, interval(74.5, 79.0), "1") == "76.0 [74.5, 79.0]"
+    assert quantity_interval(4096.0, interval(4096.0, 4096.0), "1") == "4,096 [4,096, 4,096]"
+    assert quantity_interval(4096.0, interval(4000.0, 4200.0), "1") == "4,100 [4,000, 4,200]"
     assert quantity_interval(None, None, "s") == "–"  # noqa: RUF001
     assert quantity_interval(37_497.0, interval(34_836, 40_158), "1") == "37,500 [34,800, 40,200]"
     assert quantity_interval(0.0, interval(-3e-10, 2e-10), "s") == "0 ns [-0.300, 0.200]"
