@@ -61,6 +61,9 @@ def test_a_figure_that_no_run_has_is_said(history: History) -> None:
     assert (code, "has the figure speed" in out) == (0, True)
 
 
-def test_a_chart_with_another_ending_is_refused_before_anything_is_read(history: History) -> None:
-    code, _, errors = history("--chart", "all.png")
+@pytest.mark.parametrize("name", ["all.png", ""])
+def test_a_chart_with_another_ending_is_refused_before_anything_is_read(
+    history: History, name: str
+) -> None:
+    code, _, errors = history(f"--chart={name}")
     assert (code, "ends in .svg or .html" in errors) == (2, True)

@@ -8,15 +8,34 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
 _MISSING = re.compile(r"arguments are required: ")
 _VERB_MISSING = re.compile(r"arguments are required: VERB$")
 
 
+_LARGEST = 2**53
+"""Up to it, a float holds every whole number."""
+
+
+def _whole(text: str) -> int:
+    """Parse an option's whole number: the type that `type=int` stands for."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if abs(value) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text} is too large")
+    return value
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name a remedy."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.register("type", int, _whole)
 
     def parse_known_args(  # type: ignore[override] # of the overloads, only what argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -24,6 +24,8 @@ from aferir.cli import main
         (["explain", "--inn=podman", "--", "true"], "there is no option `--inn`"),
         (["list", "runs"], "`runs` is one argument too many"),
         (["report"], "`aferir report --help` explains all arguments"),
+        (["clock", "simulate", "--nodes", "many"], "--nodes: 'many' is no whole number"),
+        (["clock", "simulate", f"--nodes={10**20}"], f"--nodes: {10**20} is too large"),
     ],
     ids=str,
 )

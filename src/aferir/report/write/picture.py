@@ -17,7 +17,7 @@ def check_picture_path(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise UsageError(
             f"{path}: a picture ends in {' or '.join(ENDINGS)}",
-            remedy=f"name it {path.with_suffix('.svg')}",
+            remedy=f"name it {path.with_suffix('.svg') if path.name else 'picture.svg'}",
         )
     if not path.absolute().parent.is_dir():
         raise UsageError(
