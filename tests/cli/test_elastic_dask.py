@@ -55,6 +55,13 @@ def test_an_address_where_nobody_answers_is_said(
     assert "no scheduler" in capsys.readouterr().err
 
 
+@needs_dask
+@pytest.mark.parametrize("address", ["", "node1", "http://node1:80"])
+def test_what_is_no_address_is_refused(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SWEEP, f"--dask={address}"]) == 2
+    assert "is no address" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(HAS_DASK, reason="distributed is here")
 def test_without_dask_the_command_that_adds_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SWEEP, "--dask", "tcp://127.0.0.1:1"]) == 3

@@ -52,8 +52,8 @@ def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
 def cluster(address: str) -> Iterator[Any]:
     """Connect to the Dask scheduler at `address`, and return the client.
 
-    Errors: MissingError if dask.distributed is not installed, ProgramError if the scheduler does
-    not answer or has no workers.
+    Errors: MissingError if dask.distributed is not installed, UsageError if that is no address,
+    ProgramError if the scheduler does not answer or has no workers.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -62,8 +62,15 @@ def cluster(address: str) -> Iterator[Any]:
             "there is no dask.distributed here", remedy="pip install 'aferir[dask]'"
         ) from None
     try:
+        # Before there is a client, which takes 40 s to notice that it has nothing to close.
+        distributed.comm.resolve_address(address)
         client = distributed.Client(address, timeout=_CONNECT_LIMIT, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
+        raise UsageError(
+            f"{address!r} is no address of Dask's scheduler: {error}",
+            remedy="e.g. tcp://10.0.0.1:8786",
+        ) from None
+    except OSError as error:
         raise ProgramError(
             f"no scheduler of Dask answers at {address}: {error}",
             remedy="start one with `dask scheduler`; see docs/guides/elastic.md",
