@@ -254,6 +254,22 @@ def test_a_thread_that_left_the_service_is_given_back_at_once(
     assert attributes.read(sleepers.pid) == before
 
 
+@pytest.mark.parametrize("nice", [0, 5])
+def test_a_thread_under_sched_idle_has_its_nice_value_again(
+    sleepers: subprocess.Popen[str], entry: Entry, nice: int
+) -> None:
+    """The kernel takes no nice value with SCHED_IDLE, which matters once the thread leaves it."""
+    os.setpriority(os.PRIO_PROCESS, sleepers.pid, nice)
+    attributes.write(sleepers.pid, attributes.Attributes(policy=attributes.IDLE))
+    before = attributes.read(sleepers.pid)
+    assert before.nice == nice
+    machine = Machine(entry)
+    machine.apply(Settings(service=Schedule(nice=-20)), {sleepers.pid: sleepers.pid})
+    assert attributes.read(sleepers.pid).nice == -20
+    machine.apply(Settings(service=Schedule(nice=-20)), {})
+    assert attributes.read(sleepers.pid) == before
+
+
 def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry: Entry) -> None:
     machine = Machine(entry)
     threads = service.threads((sleepers.pid,))

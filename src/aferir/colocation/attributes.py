@@ -177,6 +177,15 @@ def restorable(found: Attributes) -> Attributes:
     return found
 
 
+def restore_nice(tid: int, found: Attributes) -> None:
+    """Restore the nice value of a thread under SCHED_IDLE, which sched_setattr(2) leaves as it is.
+
+    It has no effect until the thread leaves SCHED_IDLE. Errors: OSError.
+    """
+    if found.policy == IDLE:
+        os.setpriority(os.PRIO_PROCESS, tid, found.nice)
+
+
 def _default_slice_ns() -> int:
     for tid in (0, 1):
         with contextlib.suppress(OSError):

@@ -19,6 +19,7 @@ from aferir.colocation.attributes import (
     read,
     read_quickly,
     restorable,
+    restore_nice,
     stat_fields,
     thread_started,
     write,
@@ -169,6 +170,7 @@ def restore(found: Found) -> str:
     try:
         if read(found.tid) != found.attributes:
             put(found.tid, restorable(found.attributes))
+            restore_nice(found.tid, found.attributes)
         if tuple(sorted(os.sched_getaffinity(found.tid))) != found.cpus:
             os.sched_setaffinity(found.tid, found.cpus)
     except ProcessLookupError:

@@ -138,6 +138,8 @@ class Threads:
             if away_s := leaving.put(found.tid, wanted):
                 until_s = self._away_until_s.get(found.tid, 0.0)
                 self._away_until_s[found.tid] = max(until_s, time.monotonic() + away_s)
+            if schedule is None:
+                attributes.restore_nice(found.tid, found.attributes)
         except OSError as error:
             if error.errno == errno.EBUSY:  # another program holds reservations: use the rest
                 ours = {tid: s for tid, s in self._set.items() if s and tid != found.tid}
