@@ -11,7 +11,7 @@ from aferir.environments.base import Environment, Instance
 from aferir.environments.qemu import kvm
 from aferir.environments.qemu.spec import GuestSpec
 from aferir.errors import MissingError, ProgramError, UsageError
-from aferir.image import userland
+from aferir.image import plain_kernel, userland
 from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
 from tests.integration.contract import EveryKind
@@ -97,6 +97,15 @@ def test_it_has_its_own_kernel_cpus_and_memory(guest: Instance) -> None:
     kib = int(guest.run(["grep", "MemTotal", "/proc/meminfo"]).stdout.split()[1])
     assert 2**28 * 0.6 < kib * 1024 < 2**28
     assert guest.accounting.own_kernel
+
+
+def test_it_starts_the_kernel_in_the_form_for_its_accelerator(guest: Instance) -> None:
+    base = userland.find(userland.host_recipe())
+    assert base is not None
+    (pid,) = guest.accounting.processes
+    words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
+    started = plain_kernel.beside(base.kernel) if guest.emulated else base.kernel
+    assert words[words.index("-kernel") + 1] == str(started)
 
 
 def test_two_threads_may_run_programs_at_a_time(guest: Instance) -> None:

@@ -20,7 +20,7 @@ from aferir.cluster.nodes import Place, boots_from_network, image_of, make_folde
 from aferir.cluster.workshop import Workshop
 from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import command_line, kvm, monitor, vm
+from aferir.environments.qemu import boot, command_line, kvm, monitor, vm
 from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu.hardware import Hardware
 from aferir.errors import AferirError, ProgramError
@@ -231,7 +231,8 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
     description = place.description
     folder = vm.folder_of(entry)
     memory = -(-description.memory_bytes // 2**20)
-    kernel, archive = _kernel(place, folder)
+    accelerator = _accelerator(place.image)
+    kernel, archive = _kernel(place, folder, accelerator)
     base = command_line.command(
         name=vm.name_of(entry),
         folder=folder,
@@ -239,7 +240,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
         archive=archive,
         cpus=description.cpus,
         memory_bytes=description.memory_bytes,
-        accelerator=_accelerator(place.image),
+        accelerator=accelerator,
         tap=(node.name, mac(number_of(node))),
         hardware=_hardware(description),
     )
@@ -283,7 +284,7 @@ def _hardware(description: Description) -> Hardware:
     return Hardware(network_device=description.network_device or "none")
 
 
-def _kernel(place: Place, folder: Path) -> tuple[Path, Path]:
+def _kernel(place: Place, folder: Path, accelerator: command_line.Accelerator) -> tuple[Path, Path]:
     """Kernel and initramfs of a node: the image's own, or another kernel with its drivers.
 
     For another kernel, an initramfs is written to the node's folder; and what workers boot from the
@@ -293,7 +294,7 @@ def _kernel(place: Place, folder: Path) -> tuple[Path, Path]:
     whole = _hardware(place.description).wants_whole_kernel()
     serves = place.description.boot == "pxe"
     if not (whole or serves):
-        return place.image / "vmlinuz", own
+        return boot.form(place.image / "vmlinuz", accelerator), own
     drivers = (*_DRIVERS, *(netboot.SERVER if serves else ()))
     meta = kernels.WHOLE if whole else kernels.CLOUD
     found = kernels.fetched(silent, (*_DRIVERS, *netboot.MODULES), meta)
@@ -301,7 +302,7 @@ def _kernel(place: Place, folder: Path) -> tuple[Path, Path]:
         netboot.write(place.folder / "config", place.description, found, own.read_bytes())
     archive = folder / own.name
     archive.write_bytes(kernels.archive(found, own.read_bytes(), drivers))
-    return found.program, archive
+    return boot.form(found.program, accelerator), archive
 
 
 def _accelerator(folder: Path) -> command_line.Accelerator:

@@ -9,7 +9,7 @@ import msgspec
 from aferir.environments.qemu import command_line
 from aferir.environments.qemu.hardware import DISK_NAMES, Hardware, tools_name
 from aferir.errors import MissingError, UsageError
-from aferir.image import initramfs, kernels
+from aferir.image import initramfs, kernels, plain_kernel
 from aferir.image.progress import Progress
 from aferir.image.userland import Image
 from aferir.linux import process
@@ -30,6 +30,7 @@ class Start(msgspec.Struct, frozen=True):
 def start(
     hardware: Hardware,
     base: Image,
+    accelerator: command_line.Accelerator,
     progress: Progress,
     *,
     foreign: bool = False,
@@ -41,10 +42,10 @@ def start(
     has a first program of its own. Errors: UsageError for a kernel that is no file, MissingError.
     """
     own = base.initramfs.read_bytes()
-    kernel = base.kernel
+    kernel = form(base.kernel, accelerator)
     if hardware.wants_whole_kernel():
         found = kernels.fetched(progress)
-        kernel, own = found.program, kernels.archive(found, own)
+        kernel, own = form(found.program, accelerator), kernels.archive(found, own)
     elif hardware.kernel:
         kernel = Path(hardware.kernel)
         if not kernel.is_file():
@@ -58,6 +59,11 @@ def start(
     if hardware.network_device != "none":
         own = initramfs.with_network(own)
     return Start(kernel, own)
+
+
+def form(kernel: Path, accelerator: command_line.Accelerator) -> Path:
+    """The file of one of our kernels with which a guest starts; see `plain_kernel`."""
+    return kernel if accelerator == "kvm" else plain_kernel.beside(kernel)
 
 
 def _form_of(image: Path) -> command_line.DiskForm:

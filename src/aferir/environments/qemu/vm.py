@@ -113,7 +113,9 @@ class VirtualMachine:
             hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
         _check_board(hardware, accelerator)
         seeded = self._seed is not None
-        begin = boot.start(hardware, base, self._progress, foreign=bool(image), seeded=seeded)
+        begin = boot.start(
+            hardware, base, accelerator, self._progress, foreign=bool(image), seeded=seeded
+        )
         pinned = affinity.pinned(spec, affinity.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
