@@ -21,11 +21,11 @@ from aferir.clouds import node_image, stock
 from aferir.clouds.base import Phase, PhaseName, Server, Template, await_service
 from aferir.clouds.technologies import BRIDGE, INSTANCES, Plug, Technology
 from aferir.environments.base import Instance
-from aferir.errors import MissingError, ProgramError
+from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import journal, namespace, process, scratch, undo
-from aferir.machine import packages, privileges
+from aferir.machine import needed, packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -257,9 +257,7 @@ def simulated_cloud(
 
     Errors: MissingError if `check` finds anything missing, ProgramError if the kernel refuses.
     """
-    for finding in check(layout.technology):
-        if finding.status == "missing":
-            raise MissingError(finding.message, remedy=finding.remedy)
+    needed.require(check(layout.technology))
     base = userland.ensure(progress, template.packages)
     entry = journal.write(namespace.KIND, {})
     made = SimulatedCloud(layout, template, entry, base)

@@ -37,11 +37,11 @@ from aferir.environments.lxc import container
 from aferir.environments.lxc import spec as container_spec
 from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu import vm
-from aferir.errors import MissingError, UsageError
+from aferir.errors import UsageError
 from aferir.image import userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, journal, namespace, process
-from aferir.machine import processors
+from aferir.machine import needed, processors
 from aferir.model.overlay import Overlay
 
 KIND = "cluster"
@@ -147,10 +147,8 @@ def require(description: Description, *, built: bool = False) -> None:
             f"nodes of the kind {description.kind} have no network device of their own",
             remedy='kind = "vm", or remove `network_device`',
         )
-    findings = [*files.check(), *backend(description).check()]
-    for finding in findings if built else findings + userland.check(packages(description)):
-        if finding.status == "missing":
-            raise MissingError(finding.message, remedy=finding.remedy)
+    found = [*files.check(), *backend(description).check()]
+    needed.require(found if built else found + userland.check(packages(description)))
 
 
 def packages(description: Description) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ import msgspec
 
 from aferir import machine, registry
 from aferir.environments.base import Instance
-from aferir.errors import MissingError, UsageError
+from aferir.errors import UsageError
+from aferir.machine import needed
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentSpec, Parameter
 from aferir.model.record import Sample
@@ -99,9 +100,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             f"--only {' '.join(options.only)}: there is no such case",
             remedy=f"choose from {', '.join(_CASES)}",
         )
-    for finding in registry.by_kind("container").check():
-        if finding.status == "missing":
-            raise MissingError(finding.message, remedy=finding.remedy)
+    needed.require(registry.by_kind("container").check())
     draw = random.Random(options.seed)  # noqa: S311
     figures = []
     with ExitStack() as stack:

@@ -23,7 +23,8 @@ from aferir.elastic.program import (
 from aferir.elastic.verbs.energy import meter_of, with_energy
 from aferir.elastic.verbs.options import video_of, viewing_of
 from aferir.elastic.video import Video, doubts
-from aferir.errors import MissingError, UsageError
+from aferir.errors import UsageError
+from aferir.machine import needed
 from aferir.model.cloud import WANTED, Wanted
 from aferir.model.record import GUESTS_EMULATED, Warning
 from aferir.power.meter import Meter
@@ -186,9 +187,7 @@ def _on_cloud(
             remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
         )
     made = cloud(told(wanted, video))
-    for finding in made.check():
-        if finding.status == "missing":
-            raise MissingError(finding.message, remedy=finding.remedy)
+    needed.require(made.check())
     if not isinstance(chosen, MovieParameters):
         with meter.counting():
             return allocate_once(made)

@@ -21,7 +21,7 @@ from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.image.progress import Progress, silent
 from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
-from aferir.machine import facts, packages
+from aferir.machine import facts, needed, packages
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -103,9 +103,7 @@ class VirtualMachine:
         Errors: MissingError if `check` has a finding, ProgramError if the guest does not
         boot.
         """
-        for finding in self.check():
-            if finding.status == "missing":
-                raise MissingError(finding.message, remedy=finding.remedy)
+        needed.require(self.check())
         base = userland.ensure(self._progress, spec.packages)
         accelerator = self._accelerator(base)
         hardware, image, size_bytes = Hardware(), "", 0

@@ -23,7 +23,7 @@ from aferir.image.userland import Image
 from aferir.linux import affinity, cgroup, journal, namespace, overlay, pages
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
-from aferir.machine import privileges
+from aferir.machine import needed, privileges
 from aferir.model.finding import Finding
 from aferir.model.overlay import PREFIX
 from aferir.model.plan import (
@@ -101,9 +101,7 @@ class Uml:
         it does not boot.
         """
         clock = time.perf_counter()
-        for finding in self.check():
-            if finding.status == "missing":
-                raise MissingError(finding.message, remedy=finding.remedy)
+        needed.require(self.check())
         base = userland.ensure(self._progress, spec.packages)
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         entry, folders = _groups(spec, cpus)
