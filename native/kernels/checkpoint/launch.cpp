@@ -21,6 +21,8 @@ void become_mpirun(const Arguments& arguments, const std::filesystem::path& fold
     std::vector<std::string> words{"mpirun." + mpi};
     if (mpi == "openmpi") {  // as in aferir.programs.mpi
         words.insert(words.end(), {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none"});
+    } else {
+        words.insert(words.end(), {"-genv", "UCX_TLS", "self,sm"});
     }
     words.insert(words.end(), {"-n", std::string(arguments.value("--processes").value_or("2")),
                                program.string(), "--folder", folder.string()});

@@ -19,7 +19,9 @@ launch() { # ranks program ...
     case $mpi in
     openmpi) timeout -k 10 500 mpirun.openmpi --allow-run-as-root --oversubscribe -n "$ranks" \
         -x "LD_PRELOAD=$library" "$@" ;;
-    mpich) timeout -k 10 500 mpirun.mpich -n "$ranks" -genv LD_PRELOAD "$library" "$@" ;;
+    # UCX opens every interface of the network otherwise, and fails if one is removed meanwhile.
+    mpich) timeout -k 10 500 mpirun.mpich -n "$ranks" -genv UCX_TLS self,sm \
+        -genv LD_PRELOAD "$library" "$@" ;;
     esac
 }
 
