@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.errors import MissingError, ProgramError
-from aferir.image import initramfs, plain_kernel
+from aferir.image import initramfs
 from aferir.image.progress import Progress
 from aferir.image.userland import modules_in
 from aferir.linux import journal, process, scratch
@@ -104,7 +104,6 @@ def _made(package: str, place: Path, drivers: tuple[str, ...]) -> Path:
     process.run(["dpkg-deb", "--extract", str(archive), str(out)], timeout_s=_FETCH_S)
     (made / "modules").mkdir(parents=True)
     shutil.copyfile(next(iter((out / "boot").glob("vmlinuz-*"))), made / "vmlinuz")
-    plain_kernel.write(made / "vmlinuz")
     for number, (name, content) in enumerate(modules_in(out, drivers).items()):
         (made / "modules" / f"{number:02}-{name}.ko").write_bytes(content)
     return made

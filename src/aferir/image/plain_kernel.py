@@ -12,9 +12,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import lzma
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+
+from aferir.linux import journal
 
 NAME = "vmlinux"
 _XZ, _LZ4 = b"\xfd7zXZ\0", b"\x02\x21\x4c\x18"
@@ -26,21 +29,18 @@ _PROGRAM_NOTE, _ENTRY = 4, 18
 """PT_NOTE, and the type of Xen's note with the 32-bit entry, at which QEMU starts the kernel."""
 
 
-def write(compressed: Path) -> None:
-    """Write the kernel `compressed` to the file NAME beside it, if it can be started in that form.
-
-    Nothing is written for a compression, or a kernel, of another kind.
-    """
-    with contextlib.suppress(ValueError, struct.error, lzma.LZMAError, OSError):
-        plain = _decompressed(_payload(compressed.read_bytes()))
-        if _has_entry(plain):
-            compressed.with_name(NAME).write_bytes(plain)
-
-
 def beside(compressed: Path) -> Path:
-    """The kernel that `write` has written, or else `compressed`."""
+    """One of our kernels without its compression: the file NAME beside it, written if need be.
+
+    `compressed` itself if it cannot be started in that form, or that file not be written or read.
+    """
     plain = compressed.with_name(NAME)
-    return plain if plain.exists() else compressed
+    if not plain.exists():
+        with contextlib.suppress(ValueError, struct.error, lzma.LZMAError, OSError):
+            content = _decompressed(_payload(compressed.read_bytes()))
+            if _has_entry(content):
+                journal.write_durably(plain, content)
+    return plain if os.access(plain, os.R_OK) else compressed
 
 
 def _payload(image: bytes) -> bytes:

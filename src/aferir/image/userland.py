@@ -6,7 +6,7 @@ never used:
     <cache>/images/<hash>/metadata.json   recipe, packages with versions, release of the kernel
                           tree/           root of containers (read-only lower layer)
                           disk.img        the same tree as ext4, base of guests' disks
-                          vmlinuz, initramfs.img; vmlinux, see `plain_kernel`
+                          vmlinuz, initramfs.img; later vmlinux, see `plain_kernel`
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
-from aferir.image import initramfs, plain_kernel, recipe
+from aferir.image import initramfs, recipe
 from aferir.image.progress import Progress, silent
 from aferir.linux import cleaning, journal, lock, process, umask, undo
 from aferir.machine import facts, packages, privileges
@@ -192,7 +192,6 @@ def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -
     shutil.rmtree(tree / recipe.OUT)
     kernel = next(iter(sorted((out / "boot").glob("vmlinuz-*"))))
     shutil.copyfile(kernel, folder / "vmlinuz")
-    plain_kernel.write(folder / "vmlinuz")
     modules = modules_in(out, initramfs.MODULES)
     _put_network_modules(
         tree / initramfs.NETWORK_FOLDER, modules_in(out, initramfs.NETWORK_MODULES)
