@@ -83,6 +83,7 @@ PLAIN = elf([(b"GNU\0", 3), (b"Linux\0", 257), _ENTRY])
 def test_a_kernel_of_xz_is_decompressed(tmp_path: Path) -> None:
     packed = lzma.compress(PLAIN, filters=[{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2}])
     assert written(tmp_path, image(with_size(packed, PLAIN))) == PLAIN
+    assert written(tmp_path, image(with_size(packed[:-20], PLAIN))) is None
 
 
 @pytest.mark.parametrize("block", [8 << 20, 3000])
