@@ -24,7 +24,7 @@ _XZ, _LZ4 = b"\xfd7zXZ\0", b"\x02\x21\x4c\x18"
 _LZ4_BLOCK = 8 << 20
 """Bytes of a decompressed block of lz4's legacy frame, at most."""
 _SIZE = struct.Struct("<I")
-"""Of a block, and of the whole kernel behind a payload's last byte."""
+"""Number of bytes that stands before a block of lz4, and behind what is compressed as a whole."""
 _PROGRAM_NOTE, _ENTRY = 4, 18
 """PT_NOTE, and the type of Xen's note with the 32-bit entry, at which QEMU starts the kernel."""
 
