@@ -7,6 +7,7 @@ compiled against them, become one archive that is put into instances: <cache>/ja
 from __future__ import annotations
 
 import hashlib
+import os
 import tarfile
 import tempfile
 from pathlib import Path
@@ -24,6 +25,11 @@ _CLASSES = {
 """Java sources of aferir that each store needs; Elasticsearch and OpenSearch need none."""
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
+_SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Options of a virtual machine that ends in seconds: it compiles quickly, and one thread collects.
+
+Fetching the three stores' programs took 20 s of CPU time with them and 29 s without.
+"""
 _JAVA_RELEASE = "11"
 _TIME_LIMIT_S = 900.0
 
@@ -79,8 +85,9 @@ def verify(folder: Path, sums: str) -> None:
 def _download(name: str, jars: Path) -> None:
     command = ["mvn", "-q", "-B", "-f", str(_HERE / f"{name}.xml"), _GOAL]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+    machine = {"MAVEN_OPTS": os.environ.get("MAVEN_OPTS", _SHORT_LIVED)}
     try:
-        process.run(command, timeout_s=_TIME_LIMIT_S)
+        process.run(command, timeout_s=_TIME_LIMIT_S, environment=machine)
     except ProgramError as error:
         raise MissingError(
             f"Maven could not fetch `{name}`: {error.message}",
@@ -91,7 +98,8 @@ def _download(name: str, jars: Path) -> None:
 def _compile(name: str, folder: Path, jars: Path) -> None:
     classes = folder / "classes"
     sources = [str(_HERE / source) for source in _CLASSES[name]]
-    options = ["--release", _JAVA_RELEASE, "-d", str(classes), "-cp", f"{jars}/*"]
+    options = [f"-J{option}" for option in _SHORT_LIVED.split()]
+    options += ["--release", _JAVA_RELEASE, "-d", str(classes), "-cp", f"{jars}/*"]
     process.run(["javac", *options, *sources], timeout_s=_TIME_LIMIT_S)
     archive = ["jar", "--create", "--file", str(jars / "aferir.jar"), "-C", str(classes), "."]
     process.run(archive, timeout_s=_TIME_LIMIT_S)
