@@ -101,7 +101,11 @@ def outliers(values: Values) -> Outliers:
 
 
 def autocorrelation(values: Values) -> Autocorrelation:
-    """Lag-1 autocorrelation with its bound, and the Ljung-Box test; all None below n = 10."""
+    """Lag-1 autocorrelation with its bound, and the Ljung-Box test; all None below n = 10.
+
+    An interval is too narrow where the variance of a mean, which grows with the sum of all lags'
+    correlations (Bartlett 1946), is more than that of independent values, and too wide where less.
+    """
     array, _ = finite(values)
     n = array.size
     if n < ORDER_MINIMUM or np.ptp(array) == 0:
@@ -113,17 +117,17 @@ def autocorrelation(values: Values) -> Autocorrelation:
     q = n * (n + 2) * sum(x**2 / (n - k) for k, x in enumerate(r, start=1))
     p_value = distributions.above_chi_squared(lags, q)
     bound = -distributions.normal_quantile(SIGNIFICANCE / 2) / math.sqrt(n)
-    warnings: tuple[Warning, ...] = ()
-    if p_value < SIGNIFICANCE:
-        warnings = (
-            Warning(
-                "autocorrelated",
-                f"neighbouring repetitions resemble each other (lag-1 r = {r[0]:.2f}, "
-                f"Ljung-Box p = {p_value:.2g}, n = {n}): the interval is too narrow",
-                "spread the repetitions over more time, or repeat the whole run",
-            ),
-        )
-    return Autocorrelation(r[0], bound, p_value, warnings)
+    if p_value >= SIGNIFICANCE:
+        return Autocorrelation(r[0], bound, p_value)
+    lag = max(range(1, lags + 1), key=lambda k: abs(r[k - 1]))
+    wrong = "narrow" if sum((n - k) * x for k, x in enumerate(r, start=1)) > 0 else "wide"
+    warning = Warning(
+        "autocorrelated",
+        f"repetitions depend on those before (r = {r[lag - 1]:.2f} at lag {lag}, "
+        f"Ljung-Box p = {p_value:.2g}, n = {n}): the interval is too {wrong}",
+        "spread the repetitions over more time, or repeat the whole run",
+    )
+    return Autocorrelation(r[0], bound, p_value, (warning,))
 
 
 def normality(values: Values) -> Normality:
