@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -61,3 +62,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):  # one of several processes
         items.sort(key=lambda item: turn_of(item.nodeid.partition("::")[0]))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: the garbage collector need not go through it again."""
+    gc.freeze()
