@@ -65,5 +65,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays until the end: the garbage collector need not go through it again."""
+    """What was collected stays to the end: garbage collections need not go through it again."""
     gc.freeze()
