@@ -160,7 +160,7 @@ def _cell(
         for sample in record.samples
         if sample.metric == DURATION and sample.side == "program"
     )
-    duration = summarise([p.value for p in points], level=rule.level)
+    duration = summarise([p.value for p in points], level=rule.level, signed=False)
     metrics = _metrics(good, rule)
     raised = [warning for record in records for warning in record.warnings]
     return CellResult(
@@ -253,7 +253,11 @@ def _allocation(
 
 
 def _metrics(records: list[Record], rule: Rule) -> tuple[MetricSummary, ...]:
-    """Summaries by metric, unit and side, in the order of first appearance."""
+    """Summaries by metric, unit and side, in the order of first appearance.
+
+    What a program reports may be negative, as the error of a clock; what is counted or timed around
+    it may not.
+    """
     found: dict[tuple[str, str, Side], list[Sample]] = {}
     for record in records:
         for sample in record.samples:
@@ -265,7 +269,11 @@ def _metrics(records: list[Record], rule: Rule) -> tuple[MetricSummary, ...]:
             metric=metric,
             unit=unit,
             side=side,
-            summary=summarise([s.value for s in samples], level=rule.level),
+            summary=summarise(
+                [s.value for s in samples],
+                level=rule.level,
+                signed=side == "program",
+            ),
         )
         for (metric, unit, side), samples in found.items()
     )

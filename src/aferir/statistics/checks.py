@@ -101,11 +101,7 @@ def outliers(values: Values) -> Outliers:
 
 
 def autocorrelation(values: Values) -> Autocorrelation:
-    """Lag-1 autocorrelation with its bound, and the Ljung-Box test; all None below n = 10.
-
-    An interval is too narrow where the variance of a mean, which grows with the sum of all lags'
-    correlations (Bartlett 1946), is more than that of independent values, and too wide where less.
-    """
+    """Lag-1 autocorrelation with its bound, and the Ljung-Box test; all None below n = 10."""
     array, _ = finite(values)
     n = array.size
     if n < ORDER_MINIMUM or np.ptp(array) == 0:
@@ -120,11 +116,10 @@ def autocorrelation(values: Values) -> Autocorrelation:
     if p_value >= SIGNIFICANCE:
         return Autocorrelation(r[0], bound, p_value)
     lag = max(range(1, lags + 1), key=lambda k: abs(r[k - 1]))
-    wrong = "narrow" if sum((n - k) * x for k, x in enumerate(r, start=1)) > 0 else "wide"
     warning = Warning(
         "autocorrelated",
         f"repetitions depend on those before (r = {r[lag - 1]:.2f} at lag {lag}, "
-        f"Ljung-Box p = {p_value:.2g}, n = {n}): the interval is too {wrong}",
+        f"Ljung-Box p = {p_value:.2g}, n = {n}), and intervals are those of independent ones",
         "spread the repetitions over more time, or repeat the whole run",
     )
     return Autocorrelation(r[0], bound, p_value, (warning,))

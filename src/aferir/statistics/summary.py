@@ -35,17 +35,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     quantile_95: float | None = None
     maximum: float | None = None
     mean_interval: Interval | None = None
-    """Student's t interval."""
+    """Student's t interval, of what cannot be negative without what is below 0."""
     median_interval: Interval | None = None
     """Interval from order statistics; its level is the exact coverage."""
     warnings: tuple[Warning, ...] = ()
 
 
-def summarise(values: Values, *, level: float = 0.95) -> Summary:
+def summarise(values: Values, *, level: float = 0.95, signed: bool = True) -> Summary:
     """Describe samples in the order in which they were measured.
 
-    Quantiles interpolate linearly between order statistics (numpy's default, type 7 of
-    Hyndman and Fan 1996). NaN and infinities are left out, with a warning.
+    `signed`: whether the quantity may be negative. One that may not is in an interval as often if
+    what is below 0 is cut off. Quantiles interpolate linearly between order statistics (numpy's
+    default, type 7 of Hyndman and Fan 1996). NaN and infinities are left out, with a warning.
     """
     array, _ = finite(values)
     warnings = all_warnings(values)
@@ -54,6 +55,9 @@ def summarise(values: Values, *, level: float = 0.95) -> Summary:
     mean = float(np.mean(array))
     sd = float(np.std(array, ddof=1)) if array.size > 1 else None
     ordered = sorted(array.tolist())
+    around = mean_interval(array, level=level)
+    if around is not None and not signed:
+        around = msgspec.structs.replace(around, low=max(around.low, min(ordered[0], 0.0)))
     q05, q25, q50, q75, q95 = (quantile(ordered, q) for q in (0.05, 0.25, 0.5, 0.75, 0.95))
     return Summary(
         n=array.size,
@@ -67,7 +71,7 @@ def summarise(values: Values, *, level: float = 0.95) -> Summary:
         quantile_75=q75,
         quantile_95=q95,
         maximum=ordered[-1],
-        mean_interval=mean_interval(array, level=level),
+        mean_interval=around,
         median_interval=median_interval(array, level=level),
         warnings=warnings,
     )

@@ -51,6 +51,19 @@ def test_a_cell_holds_the_figures_of_its_records(made_up: Any) -> None:
     assert "context_switches" in [metric.metric for metric in found.observed]
 
 
+def test_what_is_timed_or_counted_has_no_mean_below_zero(made_up: Any) -> None:
+    records = made_up.records()
+    for at, record in enumerate(records):
+        if record.repetition == 0:  # of twelve: t intervals become wide
+            far = tuple(msgspec.structs.replace(s, value=100 * s.value) for s in record.samples)
+            records[at] = msgspec.structs.replace(record, samples=far)
+    found = cell(analyse(made_up.plan(), records), "container", "cg")
+    seen = {one.metric: one.summary for one in (*found.metrics, *found.observed)}
+    each = (found.duration, seen["context_switches"], seen["throughput_mops"])
+    lows = [one.mean_interval.low for one in each if one.mean_interval is not None]
+    assert (lows[0], lows[1], lows[2] < 0) == (0.0, 0.0, True)
+
+
 def test_the_planted_slowdown_is_found_and_the_rest_is_not(made_up: Any) -> None:
     evaluation = analyse(made_up.plan(), made_up.records())
     outcomes = {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,6 +27,17 @@ def test_summary_by_hand() -> None:
     assert summary.mean_interval is not None
     assert summary.mean_interval.low == pytest.approx(4 - 2.598456, abs=1e-5)
     assert summary.mean_interval.high == pytest.approx(4 + 2.598456, abs=1e-5)
+
+
+def test_no_mean_of_what_cannot_be_negative_is_below_zero() -> None:
+    signed = summarise([1.0, 2.0, 30.0]).mean_interval
+    unsigned = summarise([1.0, 2.0, 30.0], signed=False).mean_interval
+    assert signed is not None
+    assert signed.low < 0
+    assert unsigned == msgspec.structs.replace(signed, low=0.0)
+    wrong = summarise([-1.0, 2.0, 30.0], signed=False)  # such samples are shown as they are
+    assert wrong.mean_interval is not None
+    assert wrong.mean_interval.low == -1.0
 
 
 def test_mean_interval_agrees_with_scipy() -> None:
