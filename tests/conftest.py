@@ -67,3 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: garbage collections need not go through it again."""
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let all be collected at the end: libraries in C report what is left as leaked."""
+    gc.unfreeze()
