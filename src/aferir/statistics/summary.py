@@ -35,7 +35,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     quantile_95: float | None = None
     maximum: float | None = None
     mean_interval: Interval | None = None
-    """Student's t interval, of what cannot be negative without what is below 0."""
+    """Student's t interval; that of a quantity which cannot be negative is cut off at 0."""
     median_interval: Interval | None = None
     """Interval from order statistics; its level is the exact coverage."""
     warnings: tuple[Warning, ...] = ()
@@ -44,9 +44,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 def summarise(values: Values, *, level: float = 0.95, signed: bool = True) -> Summary:
     """Describe samples in the order in which they were measured.
 
-    `signed`: whether the quantity may be negative. One that may not is in an interval as often if
-    what is below 0 is cut off. Quantiles interpolate linearly between order statistics (numpy's
-    default, type 7 of Hyndman and Fan 1996). NaN and infinities are left out, with a warning.
+    `signed`: whether the quantity may be negative. If not, the interval of its mean is cut off at
+    0, which leaves its coverage as it is. Quantiles interpolate linearly between order statistics
+    (numpy's default, type 7 of Hyndman and Fan 1996). NaN and infinities are left out, with a
+    warning.
     """
     array, _ = finite(values)
     warnings = all_warnings(values)
