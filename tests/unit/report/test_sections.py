@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from aferir.model.record import Sample
 from aferir.report import sections as package
 from aferir.report.analyse import analyse
-from aferir.report.blocks import Picture, Subject, Table, Tree
+from aferir.report.blocks import Paragraph, Picture, Subject, Table, Tree
 from aferir.report.page import PAGE, sections
+from aferir.report.sections import durations
 from aferir.report.write.html import html
 from aferir.report.write.markdown import markdown
+from benchmarks.report.made_up import plan_of, record_of
 
 HELPERS = {"words"}
 
@@ -70,3 +73,13 @@ def test_what_markdown_cannot_say_is_on_the_page_only(made_up: Any, provenance: 
     evaluation = analyse(made_up.plan(), made_up.records())
     for section in sections(evaluation, provenance=provenance):
         assert section.page_only or not any(isinstance(block, Tree) for block in section.blocks)
+
+
+@pytest.mark.parametrize("environments", [1, 2])
+def test_the_method_of_ratios_is_told_where_there_are_ratios(environments: int) -> None:
+    plan = plan_of(environments, programs=1, repetitions=3)
+    samples = (Sample("duration_s", 1.0, "s"),)
+    records = [record_of(cell, k, samples, failed=False) for cell in plan.cells for k in range(3)]
+    section = durations.section(Subject(evaluation=analyse(plan, records)))
+    told = [block for block in section.blocks if isinstance(block, Paragraph)]
+    assert len(told) == environments - 1

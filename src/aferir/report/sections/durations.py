@@ -1,4 +1,4 @@
-"""Section with durations of every cell, ratios, verdicts, and the method."""
+"""Section with durations of every cell, ratios, verdicts, and the method of the ratios."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ def section(subject: Subject) -> Section:
         *("group", "environment", "n", f"median [{level}]", f"mean [{level}]", "variation"),
         *(f"ratio [{level}]", "p, adjusted", "verdict", "warnings"),
     )
+    compared = any(cell.ratio for cell in cells)
+    told = (Paragraph(method(subject.evaluation.rule), quiet=True),) if compared else ()
     return Section(
         title="Durations",
-        blocks=(
-            Table(header, tuple(map(_row, cells)), grouped=True),
-            Paragraph(method(subject.evaluation.rule), quiet=True),
-        ),
+        blocks=(Table(header, tuple(map(_row, cells)), grouped=True), *told),
         folded=f"{len(cells)} rows" if len(cells) > MOST_OPEN else "",
     )
 
