@@ -51,6 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # next to nothing that collecting tests makes is garbage
     config.pluginmanager.register(hanging, "hanging")
 
 
@@ -67,6 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: garbage collections need not go through it again."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
