@@ -130,6 +130,19 @@ def test_what_happened_on_the_way_is_marked_where_it_happened() -> None:
     assert "is cut" not in curve_charts(evaluated((latency(1, 5, at=(0.1, 0.2)),)))[0]
 
 
+def test_a_metric_that_names_its_places_is_not_said_to_be_by_them_twice() -> None:
+    methods = Series(
+        metric="bandwidth_by_method_bps",
+        unit="B/s",
+        values=(1e6, 2e6),
+        along="method",
+        at=("sendrecv", "alltoallv"),
+    )
+    (svg,) = curve_charts(evaluated((methods,)))
+    assert "bandwidth by method" in svg
+    assert "by method by method" not in svg
+
+
 def test_words_become_rows_of_dots_in_the_order_of_the_program() -> None:
     evaluation = evaluated((latency(2e-8, 1e-8, at=("rdtscp", "<rvec>")),))
     (family,) = evaluation.curves

@@ -48,7 +48,9 @@ def _chart(family: CurveFamily) -> Callable[[Evaluation, CurveFamily, str], str]
 
 
 def _title(family: CurveFamily) -> str:
-    return f"{family.title}: {metric_name(family.metric)} by {_along(family)}{_which(family)}"
+    along = f" by {_along(family)}"  # which the metric's own name may say already
+    measured = metric_name(family.metric).removesuffix(along)
+    return f"{family.title}: {measured}{along}{_which(family)}"
 
 
 def _which(family: CurveFamily) -> str:
