@@ -168,3 +168,9 @@ def test_what_a_bench_did_not_release_is_removed_in_the_end() -> None:
     assert not state.exists()
     assert not limited_disk.file_of(made.entry).exists()
     assert leftovers(state) == []
+
+
+def test_services_of_a_bench_that_run_as_another_user_reach_their_files() -> None:
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    with own_state():
+        process.run([*nobody, "test", "-x", os.environ["TMPDIR"]])

@@ -95,6 +95,7 @@ def native_node(
     chosen = contextlib.nullcontext(port) if port else ports.reserved()
     with scratch.folder(0o755) as folder, chosen as port:  # noqa: PLR1704 - the same, if not 0
         (folder / "videos").mkdir()
+        scratch.require_open(folder)
         for file in files(video):
             (folder / "videos" / file.name).symlink_to(file.resolve())
         path = folder / "nginx.conf"

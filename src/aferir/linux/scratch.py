@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from aferir.errors import MissingError
+from aferir.errors import MissingError, RefusedError
 from aferir.linux import journal, undo
 from aferir.model.plan import SCRATCH
 
@@ -60,6 +62,22 @@ def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
     finally:
         undo.remove_tree(made)
         journal.erase(entry)
+
+
+def require_open(path: Path) -> None:
+    """Check that programs that root starts as another user can reach `path`.
+
+    Errors: RefusedError if a folder above it is closed to others, as that of mkdtemp(3) is.
+    """
+    if os.geteuid() != 0:
+        return
+    for above in reversed(path.absolute().parents):
+        if not above.stat().st_mode & stat.S_IXOTH:
+            raise RefusedError(
+                f"a program that runs as another user than root cannot reach {path}: "
+                f"{above} is closed to others",
+                remedy="set TMPDIR to a folder that others may enter, e.g. /var/tmp",
+            )
 
 
 def give_back(entry: journal.Entry) -> None:

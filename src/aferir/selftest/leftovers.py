@@ -31,6 +31,7 @@ def own_state() -> Iterator[Path]:
     """
     given = {name: os.environ.get(name) for name in (_STATE, _TEMPORARY)}
     state = Path(tempfile.mkdtemp(prefix="aferir-bench-"))
+    state.chmod(0o711)  # services that run as another user have their files below it
     _temporary(state).mkdir()
     os.environ |= {_STATE: str(state), _TEMPORARY: str(_temporary(state))}
     try:

@@ -20,7 +20,7 @@ import msgspec
 
 from aferir.colocation.trials.service import LOOPBACK, USER, as_user, wait_for
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import ports, process, wait
+from aferir.linux import ports, process, scratch, wait
 from aferir.machine import packages
 from aferir.programs.stores import jars
 
@@ -75,12 +75,14 @@ def unpack(engine: Engine, folder: Path) -> Path:
 def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
     """Start an engine that listens on the loopback interface only; it is shut down afterwards.
 
-    Errors: MissingError if Java is not installed, ProgramError if the engine does not start.
+    Errors: MissingError if Java is not installed, RefusedError if `home` is closed to the user as
+    whom the engine runs, ProgramError if the engine does not start.
     """
     if absent := packages.missing(("java", "setpriv", "bash")):
         raise MissingError(
             f"{engine.name} needs {', '.join(absent)}", remedy=packages.install_command(absent)
         )
+    scratch.require_open(home)
     logs = home / "logs"
     with ports.reserved() as port, ports.reserved() as transport:
         configuration = _configure(engine, home, data, port, transport)
