@@ -86,7 +86,8 @@ def native_node(
 
     `sent_bps` 0 is no limit, `port` 0 a free one.
 
-    Errors: MissingError if NGINX is not installed, ProgramError if it does not answer.
+    Errors: MissingError if NGINX is not installed, RefusedError if its worker cannot reach its
+    files since TMPDIR is closed, ProgramError if it does not answer.
     """
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if nginx is None:
