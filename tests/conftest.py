@@ -51,7 +51,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # next to nothing that collecting tests makes is garbage
     config.pluginmanager.register(hanging, "hanging")
 
 
@@ -65,10 +64,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: turn_of(item.nodeid.partition("::")[0]))
 
 
-def pytest_collection_finish() -> None:
-    """What was collected stays to the end: garbage collections need not go through it again."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without garbage collections, then or later: what is collected stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -170,7 +171,10 @@ def test_what_a_bench_did_not_release_is_removed_in_the_end() -> None:
     assert leftovers(state) == []
 
 
-def test_services_of_a_bench_that_run_as_another_user_reach_their_files() -> None:
+def test_services_of_a_bench_that_run_as_another_user_reach_their_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")  # open, which TMPDIR may not be
     nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
     with own_state():
         process.run([*nobody, "test", "-x", os.environ["TMPDIR"]])
