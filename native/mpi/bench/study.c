@@ -7,14 +7,12 @@
  * It does not depend on who provides MPI_Wtime. For ranks of one host: they share
  * CLOCK_MONOTONIC_RAW, so the difference of their clocks is known. One line of JSON. */
 #include <mpi.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "common/leave_job.h"
 #include "patience.h"
 
 enum { TAG_ASK = 1, TAG_ANSWER = 2, BRACKETS = 2000 };
@@ -131,29 +129,6 @@ static int is_global(void) {
     return flag && *value != 0;
 }
 
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
-static void leave(int number) {
-    (void)number;
-    _exit(0);
-}
-
-/* MPICH before 4.2 may never return from MPI_Finalize: see kernels/common/mpi_finalize.hpp. All
- * ranks have met here, and the launcher has read what they printed. */
-static void prepare_to_hang(void) {
-    int unread = 0;
-    fflush(stdout);
-    for (int look = 0; look < 1000 && ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread > 0;
-         ++look) {
-        usleep(1000);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    signal(SIGALRM, leave);
-    alarm(10);
-}
-#else
-static void prepare_to_hang(void) {}
-#endif
-
 int main(int argc, char** argv) {
     int stamps = argc > 1 ? atoi(argv[1]) : 100000;
     double start = raw_s();
@@ -183,6 +158,10 @@ int main(int argc, char** argv) {
         print(is_global(), largest[0], largest[1], offsets, orders, ORDERS);
     }
     free(offsets);
-    prepare_to_hang();
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
+    /* MPI_Finalize may hang: see kernels/common/mpi_finalize.hpp */
+    MPI_Barrier(MPI_COMM_WORLD);
+    leave_job(0);
+#endif
     return MPI_Finalize();
 }
