@@ -15,6 +15,7 @@ import pytest
 from aferir import registry
 from aferir.cluster import manager
 from aferir.environments.base import Instance
+from aferir.environments.measured import Asked
 from aferir.hosts.spread import Spread
 from aferir.image import userland
 from aferir.model.overlay import PORT
@@ -26,6 +27,7 @@ from tests.integration.support import usable
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
+_LIMIT_S = 300.0
 BY_MPI: dict[Mpi, tuple[str, ...]] = {
     "openmpi": manager.PACKAGES,  # an image that tests of clusters have, too
     "mpich": ("mpich", "openssh-client", "openssh-server"),
@@ -137,8 +139,13 @@ def test_ranks_are_in_instances_of_both_hosts(
         instance.put(program, PurePosixPath("/opt/aferir") / program.name)
         options = (f"mpirun.{mpi}", *placement_options(mpi, root=True))
         line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")
-        figures = json.loads(instance.run(line).stdout.splitlines()[-1])
+        instance.pause()  # as between two runs of an experiment: a guest answers nothing then
+        assert instance.accounting.elsewhere is not None
+        measured = instance.accounting.elsewhere(Asked(line=line, timeout_s=_LIMIT_S))
+        assert measured.done is not None, measured.failure
+        figures = json.loads(measured.done.stdout.splitlines()[-1])
         assert (figures["verified"], figures["hosts"]) == (True, 2)
+        instance.resume()
         done = instance.run(["sh", "-c", OTHERS], check=False)
         said = done.stdout.split("\n")[:-1]
         assert said == ["a b", "runs", "ended", "/opt/aferir", "b"], done.stderr

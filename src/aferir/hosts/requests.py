@@ -223,8 +223,6 @@ class Service:
             meter=_meter(request.power),
             load_period_s=request.load_period_s,
         )
-        if watch.frequency is not None and made.instance.accounting.own_kernel:
-            made.instance.put(watch.frequency, PROGRAM_FOLDER / watch.frequency.name)
         line = self._line(made, request.command)
         return measure(made.instance, line, request.environment, watch, request.timeout_s)
 
