@@ -296,8 +296,16 @@ def moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["cluster", "move", "loaded", str(hosts), host]) == code
         assert ("writing the disk" in capsys.readouterr().err) == (host == "breaks")
         assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
+    tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
+    hosts.write_text("".join(table for table in tables if "breaks" not in table))
+    assert main(["cluster", "move", "loaded", str(hosts), "--check"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "loaded can be moved to other\n"
+    assert "host without has no aferir" in said.err
+    assert "other: clusters ask for 0 of" in said.err
+    assert "loaded" in storing.names()
     try:
-        assert main(["cluster", "move", "loaded", str(hosts), "other"]) == 0
+        assert main(["cluster", "move", "loaded", str(hosts)]) == 0
         assert "loaded" not in storing.names()
         on_it = ["cluster", "run", "loaded", "--", "mpirun", "cat", "kept"]
         done = process.run([f"{BIN}/aferir", *on_it], environment=there)

@@ -10,16 +10,73 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Self
 
-from aferir.errors import MissingError, ProgramError
-from aferir.linux import process
+import msgspec
+
+from aferir.cluster import packaging, storing
+from aferir.cluster.balancing import Room, better, processors_of
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.image.progress import Progress, silent
+from aferir.linux import affinity, process, ssh
+from aferir.model.host import HostSpec
 
 _LAST_LINES = 50
 _ENDING_S = 3.0
 """Time in s for the shell to end, and for its last output to be read."""
 _REMEDY = "the cluster goes on here; put right what it says, and move it again"
+
+
+def with_most_room(
+    name: str, hosts: Sequence[HostSpec], progress: Progress = silent
+) -> HostSpec | None:
+    """The host with most room of those that could make the cluster; None: none has more than here.
+
+    Errors: UsageError if there is no such cluster, MissingError if no host can be used.
+    """
+    descriptor = packaging.descriptor(name)
+    cluster = processors_of(storing.read(name).description)
+    clusters = [state for one in storing.names() if (state := storing.find(one))]
+    asked = sum(processors_of(state.description) for state in clusters)
+    here = Room(len(affinity.host_cpus()), asked)
+    progress(f"here: {here}")
+    with ExitStack() as stack:
+        able: list[tuple[HostSpec, Destination, Room]] = []
+        for host in hosts:
+            try:
+                there = stack.enter_context(reached(host))
+                there.check()
+                able.append((host, there, there.room()))
+            except AferirError as error:
+                progress(error.message)
+            else:
+                progress(f"{host.name}: {able[-1][-1]}")
+        if not able:
+            raise MissingError("no host of the file can be used", remedy="aferir hosts check FILE")
+        for place in better(here, cluster, [room for _, _, room in able]):
+            host, there, _ = able[place]
+            try:
+                there.ask(descriptor)
+            except AferirError as error:
+                progress(error.message)
+            else:
+                return host
+    return None
+
+
+def reached(host: HostSpec) -> Destination:
+    """A shell on a host of a file. Errors: MissingError."""
+    shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)
+    return Destination(host.name, [*ssh.unattended(host.reach), *shell])
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    """What `aferir cluster list --json` says of one that matters here."""
+
+    cpus: int
+    nodes: list[msgspec.Raw]
 
 
 class Destination:
@@ -70,6 +127,21 @@ class Destination:
                 remedy="install it there, so that its shell finds `aferir`",
             )
 
+    def room(self) -> Room:
+        """How far clusters ask for the host's processors. Errors: ProgramError."""
+        self._tell(
+            f'echo "{self._token} $(getconf _NPROCESSORS_ONLN) $(aferir cluster list --json)"'
+        )
+        processors, _, clusters = (self._answer() or "").partition(" ")
+        try:
+            there = msgspec.json.decode(clusters, type=list[_Cluster])
+            return Room(int(processors), sum(one.cpus * len(one.nodes) for one in there))
+        except ValueError:  # as msgspec.DecodeError is, too
+            raise ProgramError(
+                f"host {self._host} does not say what clusters it has{self._because()}",
+                remedy="see what `aferir cluster list --json` prints there",
+            ) from None
+
     def ask(self, descriptor: str) -> None:
         """Raise ProgramError if the host could not load a package with this descriptor."""
         content = descriptor.encode()
@@ -117,10 +189,13 @@ class Destination:
         return None
 
     def _failed(self) -> ProgramError:
-        said = self._last()
         return ProgramError(
-            f"{self._host} did not make the cluster{f': {said}' if said else ''}", remedy=_REMEDY
+            f"{self._host} did not make the cluster{self._because()}", remedy=_REMEDY
         )
+
+    def _because(self) -> str:
+        said = self._last()
+        return f": {said}" if said else ""
 
     def _last(self) -> str:
         """Last two lines of the host's error output: the message of its aferir, and the remedy."""

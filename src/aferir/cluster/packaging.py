@@ -46,6 +46,12 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
         _pack(state, shop, images, progress).rename(target)
 
 
+def descriptor(name: str) -> str:
+    """Descriptor of a package of the cluster, still without disks. Errors: those of `save`."""
+    _require()
+    return ovf.write(_package(storing.read(name), {}))
+
+
 def move(
     name: str,
     ask: Callable[[str], None],

@@ -2,10 +2,14 @@
 
 Its nodes stand still meanwhile and go on here if it does not start there; programs that run on them
 end with the move, as disks are copied and memory is not. The host needs an aferir of its own, and
-root where this cluster has it.
+root where this cluster has it. Without HOST it goes where its processors are shared with least: of
+all hosts of the file, the one whose processors its clusters ask for least often, if that is less
+than here; what runs on them at the moment does not count.
 
 examples:
   aferir cluster move lab hosts.toml node2
+  aferir cluster move lab hosts.toml
+  aferir cluster move lab hosts.toml --check
 """
 
 from __future__ import annotations
@@ -13,6 +17,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aferir.model.host import HostSpec
 
 NAME = "move"
 HELP = "stop a cluster here and start it on another host"
@@ -22,35 +32,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster move`."""
     parser.add_argument("name", help="name of the cluster")
     parser.add_argument("file", type=Path, metavar="FILE", help="a file with [[host]] tables")
-    parser.add_argument("host", metavar="HOST", help="name of the host to move it to")
+    parser.add_argument(
+        "host",
+        nargs="?",
+        metavar="HOST",
+        help="name of the host to move it to; by default, that with most room",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only say where it would go, and whether it could"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Move the cluster."""
     from aferir import config
-    from aferir.cluster import packaging
-    from aferir.cluster.moving import Destination
-    from aferir.errors import UsageError
-    from aferir.linux import ssh
+    from aferir.cluster import moving, packaging
 
     known = config.hosts_of(config.read_bytes(options.file), source=str(options.file))
-    host = next((one for one in known if one.name == options.host), None)
-    if host is None:
-        raise UsageError(
-            f"there is no [[host]] {options.host} in {options.file}",
-            remedy=f"choose out of {', '.join(one.name for one in known) or 'those that you add'}",
-        )
-    shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)
-
-    def progress(text: str) -> None:
-        print(text, file=sys.stderr)
+    if options.host is None:
+        host = moving.with_most_room(options.name, known, _progress)
+        if host is None:
+            print(f"{options.name} stays here: no other host has more room")
+            return 0
+    else:
+        host = _named(known, options.host, options.file)
 
     def send(package: Path) -> None:
-        progress(f"copying {package.stat().st_size / 1e6:.0f} MB to {host.name}")
+        _progress(f"copying {package.stat().st_size / 1e6:.0f} MB to {host.name}")
         there.load(package)
 
-    with Destination(host.name, [*ssh.unattended(host.reach), *shell]) as there:
+    with moving.reached(host) as there:
         there.check()
-        packaging.move(options.name, there.ask, send, progress)
+        if options.check:
+            there.ask(packaging.descriptor(options.name))
+            print(f"{options.name} can be moved to {host.name}")
+            return 0
+        packaging.move(options.name, there.ask, send, _progress)
     print(f"{options.name} is on {host.name}")
     return 0
+
+
+def _named(known: Sequence[HostSpec], name: str, file: Path) -> HostSpec:
+    from aferir.errors import UsageError
+
+    host = next((one for one in known if one.name == name), None)
+    if host is None:
+        raise UsageError(
+            f"there is no [[host]] {name} in {file}",
+            remedy=f"choose out of {', '.join(one.name for one in known) or 'those that you add'}",
+        )
+    return host
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr)
