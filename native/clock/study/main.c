@@ -72,7 +72,7 @@ static const struct rule RULES[] = {
     {"deviation-s", SETS(deviation_s), NUMBER, 1e-9, 1, {0}},
     {"clients", SETS(clients), WHOLE, 1, HOSTS_MOST_CLIENTS, {0}},
     {"stamps", SETS(user_stamps), WORD, 0, 0, {"kernel", "program"}},
-    {"queries", SETS(queries), WHOLE, 1, 1e6, {0}},
+    {"queries", SETS(queries), WHOLE, 2, 1e6, {0}},
     {"messages", SETS(messages), WHOLE, 10, 1e7, {0}},
     {"correction", SETS(slew), WORD, 0, 0, {"step", "slew"}},
     {"server", SETS(own_server), WORD, 0, 0, {"chronyd", "own"}},

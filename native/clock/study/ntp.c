@@ -85,22 +85,25 @@ static void start_clock(struct client* client, const struct study* study) {
     client->clock = (struct disciplined){.slews = study->options->slew};
 }
 
+/* Of all queries but the first, before which no interval has passed. */
 static void report(struct study* study, const struct query* queries, uint32_t count) {
-    double* at = malloc(sizeof(double) * count * 3);
+    uint32_t corrected = count - 1;
+    double* at = malloc(sizeof(double) * corrected * 3);
     if (at == NULL) {
         return;
     }
-    double *corrections = at + count, *errors = corrections + count;
-    double largest = 0, least_delay = INFINITY;
+    double *corrections = at + corrected, *errors = corrections + corrected;
+    double largest = 0, least_delay = queries[0].delay_s;
     struct spread spread = {0};
     uint32_t back = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        at[i] = i + 1;
-        corrections[i] = queries[i].correction_s;
-        errors[i] = queries[i].error_s;
+    for (uint32_t i = 0; i < corrected; ++i) {
+        const struct query* query = &queries[i + 1];
+        at[i] = i + 2;
+        corrections[i] = query->correction_s;
+        errors[i] = query->error_s;
         spread_add(&spread, fabs(corrections[i]));
         largest = fmax(largest, fabs(corrections[i]));
-        least_delay = fmin(least_delay, queries[i].delay_s);
+        least_delay = fmin(least_delay, query->delay_s);
         back += !study->options->slew && corrections[i] < 0;
     }
     struct output* output = study->output;
@@ -109,8 +112,8 @@ static void report(struct study* study, const struct query* queries, uint32_t co
     output_sample(output, "correction_largest_s", largest, "s");
     output_sample(output, "delay_least_s", least_delay, "s");
     output_sample(output, "steps_back", back, "1");
-    output_curve(output, "correction_s", "s", "", "query", "", at, corrections, count);
-    output_curve(output, "error_before_s", "s", "", "query", "", at, errors, count);
+    output_curve(output, "correction_s", "s", "", "query", "", at, corrections, corrected);
+    output_curve(output, "error_before_s", "s", "", "query", "", at, errors, corrected);
     free(at);
 }
 

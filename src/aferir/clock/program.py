@@ -88,7 +88,10 @@ class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    queries: Annotated[int, whole("ntp: of the server", 1, 10**6, unset="20")] | None = None
+    queries: (
+        Annotated[int, whole("ntp: of the server; the first sets the clock", 2, 10**6, unset="20")]
+        | None
+    ) = None
     rate_ppm: (
         Annotated[
             float,
