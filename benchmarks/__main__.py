@@ -7,6 +7,7 @@ import sys
 
 from aferir.cli import bench as cli
 from aferir.errors import AferirError
+from aferir.linux.interrupts import ending_signals
 from benchmarks.clock import bench as clock
 from benchmarks.cluster import bench as cluster
 from benchmarks.colocation import bench as colocation
@@ -51,7 +52,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     cli.configure(parser)
     try:
-        return cli.choose(parser.parse_args(), BENCHES)
+        with ending_signals():
+            return cli.choose(parser.parse_args(), BENCHES)
+    except KeyboardInterrupt:
+        print("\ninterrupted: everything that it made is removed", file=sys.stderr)
+        return 130
     except AferirError as error:
         print(f"{error.message}\n  remedy: {error.remedy}", file=sys.stderr)
         return error.exit_code

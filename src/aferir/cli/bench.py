@@ -29,7 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "bench", nargs="?", metavar="NAME", help="name of a bench; without it, list all"
     )
-    parser.add_argument("--quick", action="store_true", help="end within 60 s")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer classes, rounds and trials: in a minute, some benches of a clone in ten",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument(
         "--seed", type=int, default=1, help="seed of all random numbers (default: 1)"
