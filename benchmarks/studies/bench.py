@@ -14,14 +14,18 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from aferir import machine
+from aferir.config import parse, with_hosts
 from aferir.errors import TimeoutExpired
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
+from aferir.registry import all_programs, by_kind, kinds
 from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
 from benchmarks.parts import Part, run_parts
+from benchmarks.studies import hosts
 from benchmarks.studies.outcome import figures_of, finished, incomplete
-from benchmarks.studies.steps import FOLDER, file_of, full, short, without_short
+from benchmarks.studies.steps import FOLDER, file_of, full, over_hosts, short, without_short
 
 HELP = "studies: every file of the five works checked for its server, every short form run"
 PEERS = ()
@@ -29,18 +33,10 @@ SELECTABLE = True
 RUNS = Path("runs/studies")
 SERVER = "16,32GiB"
 """Processors and memory of the largest server that a file of the five works asks for."""
-NODES = 6
 _CHECK_S = 120.0
 _RUN_S = 50 * 3600.0
 """Time limit of one file in s; those in the files that are run here are at most 48 h."""
 _AFERIR = (sys.executable, "-m", "aferir")
-_HOST = """
-[[host]]
-name = "{name}"
-reach = "unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc sh -c \
-'hostname {name} && mount -t tmpfs state /var/lib/aferir && exec sh'"
-"""
-"""Table of a host that is a container: the command that reaches it makes its namespaces."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
@@ -55,12 +51,11 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 
 def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
     """Count how many of the hosts, which are containers, have an agent that answers."""
-    note(f"reaching {NODES} hosts of containers", 0.0)
+    note(f"reaching {hosts.NODES} hosts of containers", 0.0)
     with tempfile.TemporaryDirectory() as folder, own_state():
-        hosts = _write_hosts(Path(folder), "node")
-        words = ["hosts", "check", str(hosts)]
+        words = ["hosts", "check", str(hosts.unconnected(Path(folder), "node"))]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
-    return [_all_or_nothing("hosts.reached", "hosts", NODES, done)]
+    return [_all_or_nothing("hosts.reached", "hosts", hosts.NODES, done)]
 
 
 def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
@@ -68,16 +63,9 @@ def _check(name: str, _options: BenchOptions, note: Note) -> list[Figure]:
     note(f"checking {name}", 0.0)
     words = ["run", str(file_of(name)), "--check", "--machine", SERVER]
     with tempfile.TemporaryDirectory() as folder:
-        words += ["--hosts", str(_write_hosts(Path(folder), "node", "guest"))]
+        words += ["--hosts", str(hosts.unconnected(Path(folder), "node", "guest"))]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
     return [_all_or_nothing(f"check.{name}", "files", 1, done)]
-
-
-def _write_hosts(folder: Path, *prefixes: str) -> Path:
-    path = folder / "hosts.toml"
-    names = [f"{prefix}{number}" for prefix in prefixes for number in range(1, NODES + 1)]
-    path.write_text("".join(_HOST.format(name=name) for name in names), encoding="utf-8")
-    return path
 
 
 def _all_or_nothing(name: str, unit: str, n: int, done: process.Completed) -> Figure:
@@ -105,13 +93,36 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
         return figures
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
-    with own_state() as state:
-        why = _run_to_its_end(words)
-        left = judge_leftovers(f"{figure}.left_behind", leftovers(state), 1)
+    with own_state() as own:
+        if over_hosts(name):
+            why, left = _on_hosts(name, words, own)
+        else:
+            why, left = _run_to_its_end(words), leftovers(own)
+    judged = judge_leftovers(f"{figure}.left_behind", left, 1)
     done = finished(RUNS, name)
     if done is None:
-        return [incomplete(figure, why), left]
-    return [*figures_of(figure, done), left]
+        return [incomplete(figure, why), judged]
+    return [*figures_of(figure, done), judged]
+
+
+def _on_hosts(name: str, words: Sequence[str], own: Path) -> tuple[str, list[str]]:
+    """Run aferir with hosts that are containers; returns its end, and what it left anywhere.
+
+    Images are made before: hosts share those of this machine, and reach no archive of packages.
+    """
+    folder = own / "hosts"
+    folder.mkdir()
+    with hosts.connected(folder) as file:
+        plan = parse(
+            with_hosts(file_of(name).read_bytes(), file.read_bytes(), source=str(file)),
+            machine.host_limits(),
+            all_programs(),
+            kinds(),
+        )
+        for spec in plan.environments:
+            by_kind(spec.kind).prepare(spec.packages)
+        why = _run_to_its_end([*words, "--hosts", str(file)])
+    return why, [one for state in (own, *hosts.states(folder)) for one in leftovers(state)]
 
 
 def _run_to_its_end(words: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,11 +60,6 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 _IN_ANOTHER = ("colocation-step",)
 """Steps whose short form is part of another step's, as one of its workloads."""
-_ELSEWHERE = (
-    *("vod-hosts", "clock-rule-hosts", "clock-mpi-hosts", "ocean-hosts"),
-    *("cluster-hosts-guests", "cluster-over-hosts"),
-)
-"""Steps that are only checked: they have no short form, and cannot run on one machine."""
 
 
 def full() -> tuple[str, ...]:
@@ -77,9 +73,15 @@ def short() -> tuple[str, ...]:
 
 
 def without_short() -> tuple[str, ...]:
-    """Steps that run here and have no short form: they take minutes, and two about an hour."""
-    have = {*_IN_ANOTHER, *_ELSEWHERE, *(name.removesuffix(SUFFIX) for name in short())}
+    """Steps that have no short form: they take minutes."""
+    have = {*_IN_ANOTHER, *(name.removesuffix(SUFFIX) for name in short())}
     return tuple(name for name in full() if name not in have)
+
+
+def over_hosts(name: str) -> bool:
+    """Whether an experiment file names hosts."""
+    document = tomllib.loads(file_of(name).read_text(encoding="utf-8"))
+    return any("host" in environment for environment in document["environment"])
 
 
 def file_of(name: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir.config import parse
+from aferir.config import parse, with_hosts
 from aferir.model.plan import HostLimits
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Failure, Record, Sample
@@ -17,11 +17,13 @@ from aferir.model.units import parse_duration
 from aferir.registry import all_programs, kinds
 from aferir.runner.pool import IS_EMULATED
 from aferir.store import create_run, open_run
+from benchmarks.studies.hosts import unconnected
 from benchmarks.studies.outcome import figures_of, finished
 from benchmarks.studies.steps import STEPS, SUFFIX, file_of, full, short, without_short
 from tests.checkout import ROOT
 
 NAME = "vod-load-short"
+LIMITS = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
 
 def test_every_file_and_short_form_of_the_guide_is_known() -> None:
@@ -67,6 +69,17 @@ def test_a_run_of_the_file_as_it_is_now_is_read_and_no_other(tmp_path: Path) -> 
     assert found.folder == folder
 
 
+def test_a_run_is_of_its_file_on_any_hosts(tmp_path: Path) -> None:
+    own = file_of("vod-hosts-short").read_bytes()
+    content = with_hosts(own, unconnected(tmp_path, "node").read_bytes(), source="hosts.toml")
+    plan = parse(content, LIMITS, all_programs(), kinds())
+    with create_run(tmp_path / "runs", plan, content, Provenance(version="0")) as writer:
+        writer.finish()
+    found = finished(tmp_path / "runs", "vod-hosts-short")
+    assert found is not None
+    assert found.folder == writer.folder
+
+
 def test_a_cell_that_failed_is_counted_and_one_left_out_is_not(tmp_path: Path) -> None:
     content = file_of(NAME).read_bytes()
     write(tmp_path, content=content)
@@ -79,9 +92,8 @@ def test_a_cell_that_failed_is_counted_and_one_left_out_is_not(tmp_path: Path) -
 
 
 def test_a_cell_that_skips_emulated_guests_is_left_out_where_they_are(tmp_path: Path) -> None:
-    limits = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
     content = file_of("clock-ecp").read_bytes()
-    plan = parse(content, limits, all_programs(), kinds())
+    plan = parse(content, LIMITS, all_programs(), kinds())
     commands: dict[str, tuple[str, ...]] = {cell.id: ("true",) for cell in plan.cells}
     guest = record("vm/pinned")
     with create_run(tmp_path, plan, content, Provenance(version="0", commands=commands)) as writer:
@@ -93,8 +105,7 @@ def test_a_cell_that_skips_emulated_guests_is_left_out_where_they_are(tmp_path: 
 
 def write(runs: Path, *, content: bytes) -> Path:
     """Write a complete run of three cells: one good, one failed, one left out."""
-    limits = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
-    plan = parse(file_of(NAME).read_bytes(), limits, all_programs(), kinds())
+    plan = parse(file_of(NAME).read_bytes(), LIMITS, all_programs(), kinds())
     good, bad, _ = (cell.id for cell in plan.cells)
     conditions = Provenance(
         version="0.1.0",
