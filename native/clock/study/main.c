@@ -33,7 +33,7 @@ static const char USAGE[] =
     "  --clients N           rule: of the server, at once, 1 or 2 (1)\n"
     "  --address A           rule-server: to serve at; rule-client: of the server (127.0.0.1)\n"
     "  --port N              rule-client: that the server has printed\n"
-    "  --queries N           ntp: of the client (20)\n"
+    "  --queries N           ntp: of the server, 2 or more; the first is not counted (20)\n"
     "  --messages N          order: sent in pairs (2000)\n"
     "  --correction WORD     ntp, order: step, or slew at 500 ppm (step)\n"
     "  --server WORD         ntp: chronyd, or own (chronyd)\n"

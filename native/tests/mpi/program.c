@@ -119,9 +119,8 @@ static double check_agreement(double* known) {
     return most[0] + most[1];
 }
 
-/* Ends without MPI_Finalize: in MPICH 4.0.2 over UCX it sometimes never returns if two ranks share
- * one of several hosts. One rank then waits for answers of others, which wait for it without
- * reading messages. */
+/* Ends without MPI_Finalize, which in MPICH before 4.2 often never returns on several hosts: see
+ * kernels/common/mpi_finalize.hpp. */
 static void end_without_finalize(int number) {
     (void)number;
     _exit(0);

@@ -139,14 +139,14 @@ def _cases(options: BenchOptions) -> list[Case]:
 def _rounds(case: Case, *, quick: bool) -> int:
     if not quick:
         return _ROUNDS[case.problem_class]
-    # Class A of the pseudo-applications alone would take the 60 s.
+    # Class A of the pseudo-applications alone would take a minute.
     return (_QUICK_LONG_ROUNDS if case.kernel in _LONG_KERNELS else _QUICK_ROUNDS)[
         case.problem_class
     ]
 
 
 def _beside(case: Case, peer: Path | None, *, quick: bool) -> Path | None:
-    # One round of class A would take the peer half of what `--quick` allows.
+    # One round of class A would take the peer half a minute.
     if peer is None or (quick and case.problem_class == "A"):
         return None
     return peer if _program(case, peer).is_file() else None

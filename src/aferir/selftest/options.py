@@ -15,7 +15,7 @@ class BenchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options from the command line."""
 
     quick: bool = False
-    """True for fewer classes, rounds and trials, which `note` reports: a minute or some."""
+    """True for fewer classes, rounds and trials, which `note` reports; minutes at most."""
     peers: dict[str, Path] = {}
     only: tuple[str, ...] = ()
     """Prefixes of the names of cases to run; empty: all."""
