@@ -289,15 +289,19 @@ def moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         given = shlex.join(f"{key}={value}" for key, value in variables.items())
         reach.write_text(f'#!/bin/sh\nexec env {given} "$@"\n', encoding="utf-8")
         reach.chmod(0o755)
-    tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
-    hosts.write_text("".join(tables), encoding="utf-8")
+    tables = {name: f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways}
+    hosts.write_text("".join(tables.values()), encoding="utf-8")
     capsys.readouterr()
     for host, code in (("without", 3), ("full", 4), ("breaks", 4), ("nowhere", 2)):
         assert main(["cluster", "move", "loaded", str(hosts), host]) == code
         assert ("writing the disk" in capsys.readouterr().err) == (host == "breaks")
         assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
-    tables = (f'[[host]]\nname = "{name}"\nreach = "{tmp_path / name}"\n' for name in ways)
-    hosts.write_text("".join(table for table in tables if "breaks" not in table))
+    hosts.write_text(tables["without"])
+    assert main(["cluster", "move", "loaded", str(hosts)]) == 3
+    hosts.write_text(tables["full"])
+    assert main(["cluster", "move", "loaded", str(hosts)]) == 0
+    assert "loaded stays here" in capsys.readouterr().out
+    hosts.write_text(tables["without"] + tables["full"] + tables["other"])
     assert main(["cluster", "move", "loaded", str(hosts), "--check"]) == 0
     said = capsys.readouterr()
     assert said.out == "loaded can be moved to other\n"

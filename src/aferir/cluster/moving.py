@@ -32,9 +32,10 @@ _REMEDY = "the cluster goes on here; put right what it says, and move it again"
 def with_most_room(
     name: str, hosts: Sequence[HostSpec], progress: Progress = silent
 ) -> HostSpec | None:
-    """The host with most room of those that could make the cluster; None: none has more than here.
+    """The host with most room that could make the cluster; None: none such has more than here.
 
-    Errors: UsageError if there is no such cluster, MissingError if no host can be used.
+    Errors: UsageError if there is no such cluster, MissingError if no host can be used, or a
+    program is missing here.
     """
     descriptor = packaging.descriptor(name)
     cluster = processors_of(storing.read(name).description)
@@ -48,7 +49,7 @@ def with_most_room(
             try:
                 there = stack.enter_context(reached(host))
                 there.check()
-                able.append((host, there, there.room()))
+                able.append((host, there, there.room(host.cpus)))
             except AferirError as error:
                 progress(error.message)
             else:
@@ -127,15 +128,17 @@ class Destination:
                 remedy="install it there, so that its shell finds `aferir`",
             )
 
-    def room(self) -> Room:
-        """How far clusters ask for the host's processors. Errors: ProgramError."""
-        self._tell(
-            f'echo "{self._token} $(getconf _NPROCESSORS_ONLN) $(aferir cluster list --json)"'
-        )
+    def room(self, most: int | None = None) -> Room:
+        """How far clusters ask for the host's processors, of which `most` may be used.
+
+        Errors: ProgramError.
+        """
+        self._tell(f"printf '%s %s %s\\n' {self._token} $(nproc) \"$(aferir cluster list --json)\"")
         processors, _, clusters = (self._answer() or "").partition(" ")
         try:
             there = msgspec.json.decode(clusters, type=list[_Cluster])
-            return Room(int(processors), sum(one.cpus * len(one.nodes) for one in there))
+            asked = sum(one.cpus * len(one.nodes) for one in there)
+            return Room(min(int(processors), most or int(processors)), asked)
         except ValueError:  # as msgspec.DecodeError is, too
             raise ProgramError(
                 f"host {self._host} does not say what clusters it has{self._because()}",
@@ -179,7 +182,7 @@ class Destination:
             self._child.stdin.flush()
 
     def _answer(self) -> str | None:
-        """Exit code from the next line with our token; None if the shell ends before that."""
+        """What follows our token in the next line with it; None if the shell ends before that."""
         assert self._child.stdout is not None
         for line in self._child.stdout:
             token, _, code = line.strip().partition(" ")

@@ -2,9 +2,9 @@
 
 Its nodes stand still meanwhile and go on here if it does not start there; programs that run on them
 end with the move, as disks are copied and memory is not. The host needs an aferir of its own, and
-root where this cluster has it. Without HOST it goes where its processors are shared with least: of
-all hosts of the file, the one whose processors its clusters ask for least often, if that is less
-than here; what runs on them at the moment does not count.
+root where this cluster has it. Without HOST it goes to the host of the file whose processors
+clusters, with this one, would ask for least often, if that is less than here; what runs on them at
+the moment does not count.
 
 examples:
   aferir cluster move lab hosts.toml node2
@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.host is None:
         host = moving.with_most_room(options.name, known, _progress)
         if host is None:
-            print(f"{options.name} stays here: no other host has more room")
+            print(f"{options.name} stays here: no other host that could make it has more room")
             return 0
     else:
         host = _named(known, options.host, options.file)
