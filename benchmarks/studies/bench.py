@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aferir import machine
 from aferir.config import parse, with_hosts
-from aferir.errors import TimeoutExpired
+from aferir.errors import AferirError, TimeoutExpired
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.registry import all_programs, by_kind, kinds
@@ -52,8 +52,8 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 def _hosts(_options: BenchOptions, note: Note) -> list[Figure]:
     """Count how many of the hosts, which are containers, have an agent that answers."""
     note(f"reaching {hosts.NODES} hosts of containers", 0.0)
-    with tempfile.TemporaryDirectory() as folder, own_state():
-        words = ["hosts", "check", str(hosts.unconnected(Path(folder), "node"))]
+    with own_state() as own:
+        words = ["hosts", "check", str(hosts.unconnected(own, "node"))]
         done = process.run([*_AFERIR, *words], timeout_s=_CHECK_S, check=False)
     return [_all_or_nothing("hosts.reached", "hosts", hosts.NODES, done)]
 
@@ -94,25 +94,25 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
     with own_state() as own:
-        if over_hosts(name):
-            why, left = _on_hosts(name, words, own)
-        else:
-            why, left = _run_to_its_end(words), leftovers(own)
-    judged = judge_leftovers(f"{figure}.left_behind", left, 1)
+        left: list[str] = []
+        try:
+            why = _on_hosts(name, words, own, left) if over_hosts(name) else _to_its_end(words)
+        except AferirError as error:
+            why = error.message
+        judged = judge_leftovers(f"{figure}.left_behind", [*left, *leftovers(own)], 1)
     done = finished(RUNS, name)
     if done is None:
         return [incomplete(figure, why), judged]
     return [*figures_of(figure, done), judged]
 
 
-def _on_hosts(name: str, words: Sequence[str], own: Path) -> tuple[str, list[str]]:
-    """Run aferir with hosts that are containers; returns its end, and what it left anywhere.
+def _on_hosts(name: str, words: Sequence[str], own: Path, left: list[str]) -> str:
+    """Run aferir with hosts that are containers; returns its end. What they left goes to `left`.
 
     Images are made before: hosts share those of this machine, and reach no archive of packages.
+    Errors: ProgramError, MissingError.
     """
-    folder = own / "hosts"
-    folder.mkdir()
-    with hosts.connected(folder) as file:
+    with hosts.connected(own) as file:
         plan = parse(
             with_hosts(file_of(name).read_bytes(), file.read_bytes(), source=str(file)),
             machine.host_limits(),
@@ -121,11 +121,12 @@ def _on_hosts(name: str, words: Sequence[str], own: Path) -> tuple[str, list[str
         )
         for spec in plan.environments:
             by_kind(spec.kind).prepare(spec.packages)
-        why = _run_to_its_end([*words, "--hosts", str(file)])
-    return why, [one for state in (own, *hosts.states(folder)) for one in leftovers(state)]
+        why = _to_its_end([*words, "--hosts", str(file)])
+        left += [one for state in hosts.states(own) for one in leftovers(state)]
+    return why
 
 
-def _run_to_its_end(words: Sequence[str]) -> str:
+def _to_its_end(words: Sequence[str]) -> str:
     """Run aferir in the clone, which has the files that experiments name; returns its end."""
     line = [*_AFERIR, *words]
     try:

@@ -13,7 +13,7 @@ from aferir.store import Run, list_runs, open_run
 from aferir.store.run import EXPERIMENT
 from benchmarks.studies.steps import file_of
 
-_HOSTS = b"\n[[host]]"
+_HOSTS = b"\n\n[[host]]"
 """What the hosts of another file begin with where they are appended to an experiment."""
 
 
