@@ -24,6 +24,9 @@ PROGRAMS = PurePosixPath("/opt/aferir")
 READY = "run/aferir-ready"
 """File below a node's root that exists once the node is ready."""
 
+SSHD_LISTENS = "/run/sshd.pid"
+"""File that sshd writes once it listens; the command that starts it returns before that."""
+
 INIT = f"""#!/bin/sh
 # Makes an instance a node of its cluster: run by the first program of a guest, and itself the
 # first program of a container.
@@ -48,6 +51,7 @@ ln -sfn /home/{PROGRAMS.name} {PROGRAMS}
 mkdir -p -m 700 ~/.ssh
 cp $here/id_ed25519 ~/.ssh/
 /usr/sbin/sshd -f $here/sshd_config
+until [ -s {SSHD_LISTENS} ]; do sleep 0.01; done
 if [ -x $here/more ]; then $here/more; fi
 : > /{READY}
 if [ $$ -ne 1 ]; then exit 0; fi
@@ -62,6 +66,7 @@ hwloc_default_binding_policy = none
 """Parameters of the launcher of Open MPI 5 (PRRTE 3), which does not read those of Open MPI 4."""
 
 SSHD = f"""HostKey {FOLDER}/host_key
+PidFile {SSHD_LISTENS}
 AuthorizedKeysFile {FOLDER}/authorized_keys
 PasswordAuthentication no
 KbdInteractiveAuthentication no

@@ -46,13 +46,14 @@ PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
 UseDNS no
-PidFile none
+PidFile $0/sshd.pid
 MaxStartups 200
 KexAlgorithms curve25519-sha256
 END
 /usr/sbin/sshd -f "$0/sshd_config"
+until [ -s "$0/sshd.pid" ]; do sleep 0.01; done
 """
-"""Script that starts sshd at address `$2` for the owner of the public key `$1`.
+"""Script that starts sshd at address `$2` for the owner of the public key `$1`, until it listens.
 
 The key exchange algorithm is the fastest in an emulated guest: 0.3 s instead of the default's 2 s.
 """
