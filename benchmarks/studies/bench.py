@@ -94,11 +94,11 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
     note(f"running {name}", 0.0)
     words = ["run", str(file_of(name)), "--runs", str(RUNS.resolve())]
     with own_state() as own:
-        left: list[str] = []
         try:
-            why = _on_hosts(name, words, own, left) if over_hosts(name) else _to_its_end(words)
+            ran = _on_hosts(name, words, own) if over_hosts(name) else (_to_its_end(words), [])
         except AferirError as error:
-            why = error.message
+            ran = error.message, []
+        why, left = ran
         judged = judge_leftovers(f"{figure}.left_behind", [*left, *leftovers(own)], 1)
     done = finished(RUNS, name)
     if done is None:
@@ -106,8 +106,8 @@ def _run(figure: str, name: str, _options: BenchOptions, note: Note) -> Sequence
     return [*figures_of(figure, done), judged]
 
 
-def _on_hosts(name: str, words: Sequence[str], own: Path, left: list[str]) -> str:
-    """Run aferir with hosts that are containers; returns its end. What they left goes to `left`.
+def _on_hosts(name: str, words: Sequence[str], own: Path) -> tuple[str, list[str]]:
+    """Run aferir with hosts that are containers; returns its end, and what they left.
 
     Images are made before: hosts share those of this machine, and reach no archive of packages.
     Errors: ProgramError, MissingError.
@@ -122,8 +122,7 @@ def _on_hosts(name: str, words: Sequence[str], own: Path, left: list[str]) -> st
         for spec in plan.environments:
             by_kind(spec.kind).prepare(spec.packages)
         why = _to_its_end([*words, "--hosts", str(file)])
-        left += [one for state in hosts.states(own) for one in leftovers(state)]
-    return why
+        return why, [one for state in hosts.states(own) for one in leftovers(state)]
 
 
 def _to_its_end(words: Sequence[str]) -> str:
